@@ -1,0 +1,225 @@
+//! The closed set of events: everything a run log may hold. Content-free by construction: numbers,
+//! closed words, checked names and digests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, Judgement, Outcome, Policy,
+    RunId, SubmissionId, Turn, Usage,
+};
+
+/// An event with the time it was decided, as the driver gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Milliseconds since the Unix epoch. Not monotonic: a clock may be set back.
+    pub at_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", deny_unknown_fields)]
+pub enum Event {
+    /// The first record of every run.
+    #[serde(rename = "run.opened")]
+    RunOpened {
+        /// The run.
+        run: RunId,
+        /// Blob of the whole request.
+        request: Digest,
+        /// The bounds.
+        policy: Policy,
+        /// The checks, in order of evaluation.
+        checks: Vec<CheckDecl>,
+    },
+    /// The workspace and the judge's own files were read.
+    #[serde(rename = "world.observed")]
+    WorldObserved {
+        /// Which reading this is.
+        phase: Phase,
+        /// Blob of the manifest: path, kind, size, mode, digest.
+        manifest: Digest,
+        /// Blob of the sealed judge's manifest.
+        judge: Digest,
+    },
+    /// A check is about to run.
+    #[serde(rename = "check.started")]
+    CheckStarted {
+        /// Before the delegate, or on a claim.
+        phase: Phase,
+        /// Which check.
+        check: CheckIndex,
+        /// 1-based try.
+        tries: u32,
+    },
+    /// A check that ran before the delegate came back.
+    #[serde(rename = "check.red")]
+    CheckRed {
+        /// Which check.
+        check: CheckIndex,
+        /// What that says about it.
+        discrimination: Discrimination,
+        /// What it gave.
+        finding: Finding,
+        /// Wall time it took.
+        elapsed_ms: u64,
+    },
+    /// The delegate is about to be given the task, or the reasons why it is not done.
+    #[serde(rename = "delegate.dispatched")]
+    DelegateDispatched {
+        /// The round.
+        turn: Turn,
+        /// 1-based attempt that this claim would be, for the delegate's information.
+        attempt: u32,
+    },
+    /// The delegate answered.
+    #[serde(rename = "claim.received")]
+    ClaimReceived {
+        /// The round.
+        turn: Turn,
+        /// Name of this submission.
+        submission: SubmissionId,
+        /// Hash of the claim's canonical form.
+        candidate: Digest,
+        /// Blob of the claim.
+        claim: Digest,
+        /// Completed tool calls and other work up to here, as one growing number.
+        work: u64,
+        /// What the attempt spent.
+        usage: Usage,
+    },
+    /// A check came back.
+    #[serde(rename = "check.finished")]
+    CheckFinished {
+        /// Which check.
+        check: CheckIndex,
+        /// What it gave.
+        finding: Finding,
+        /// Digest of the judge's files after the check ran.
+        judge: Digest,
+        /// Wall time of this try.
+        elapsed_ms: u64,
+    },
+    /// All findings of a submission were merged. At most one per turn.
+    #[serde(rename = "verdict.merged")]
+    VerdictMerged {
+        /// The round.
+        turn: Turn,
+        /// The submission.
+        submission: SubmissionId,
+        /// The candidate that was judged.
+        candidate: Digest,
+        /// The result of the merge table.
+        judgement: Judgement,
+        /// Why, in one word: the code of the first finding that decided, `judge_tampered`, `reused`.
+        code: Code,
+        /// Whether this submission is charged to the attempts.
+        counted: bool,
+        /// Attempts charged so far, this one included.
+        attempts: u32,
+        /// How far the world departs from the claim.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drift: Option<Drift>,
+        /// The earlier turn that rejected the same candidate, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repeat_of: Option<Turn>,
+        /// The earlier turn whose findings answer this one; no check was run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reused: Option<Turn>,
+        /// A pass on a candidate and work marker that were rejected before.
+        #[serde(default, skip_serializing_if = "is_false")]
+        flaky: bool,
+    },
+    /// The driver took the run up again after a crash, a restart or a lost lease.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// Interruptions so far, this one included.
+        interruptions: u32,
+    },
+    /// The run waits for a named human.
+    #[serde(rename = "run.escalated")]
+    Escalated {
+        /// What it would have ended as.
+        instead_of: Outcome,
+        /// Why.
+        code: Code,
+    },
+    /// The human answered.
+    #[serde(rename = "run.answered")]
+    Answered {
+        /// Blob that names the human and holds the text.
+        by: Digest,
+        /// What they decided.
+        answer: Answer,
+    },
+    /// How the run ends. Announces the release of the claim, or its refusal.
+    #[serde(rename = "outcome.decided")]
+    OutcomeDecided {
+        /// The outcome.
+        outcome: Outcome,
+        /// Why, in one word.
+        code: Code,
+        /// A named human overrode a refusal. The outcome stays what it was.
+        #[serde(default, skip_serializing_if = "is_false")]
+        waived: bool,
+    },
+    /// The closing record. Count and head digest stand beside it in the record.
+    #[serde(rename = "run.sealed")]
+    Sealed {
+        /// The outcome once more, so that the seal can be read alone.
+        outcome: Outcome,
+    },
+}
+
+impl Event {
+    /// The wire word in `type`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RunOpened { .. } => "run.opened",
+            Self::WorldObserved { .. } => "world.observed",
+            Self::CheckStarted { .. } => "check.started",
+            Self::CheckRed { .. } => "check.red",
+            Self::DelegateDispatched { .. } => "delegate.dispatched",
+            Self::ClaimReceived { .. } => "claim.received",
+            Self::CheckFinished { .. } => "check.finished",
+            Self::VerdictMerged { .. } => "verdict.merged",
+            Self::RunResumed { .. } => "run.resumed",
+            Self::Escalated { .. } => "run.escalated",
+            Self::Answered { .. } => "run.answered",
+            Self::OutcomeDecided { .. } => "outcome.decided",
+            Self::Sealed { .. } => "run.sealed",
+        }
+    }
+}
+
+/// Before the delegate, or on its claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Before the delegate starts.
+    Before,
+    /// After a claim.
+    After,
+}
+
+/// A human's decision on an escalated run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Answer {
+    /// End as it would have ended.
+    Reject,
+    /// End as it would have ended, and label the run `waived`.
+    Waive,
+    /// Allow this many more attempts. 1 to 100.
+    Continue {
+        /// Additional attempts.
+        attempts: u32,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}

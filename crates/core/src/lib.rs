@@ -1,0 +1,30 @@
+//! What a delegation is and what may happen next.
+//!
+//! One value, [`Delegation`], holds a run. It does no I/O: it reads no clock, draws no randomness,
+//! touches no file and awaits nothing. Time and ids come in with the inputs; what should be done
+//! comes out as effects; what happened is a list of [`Event`]s, and the state is a fold over them.
+
+mod check;
+mod claim;
+mod digest;
+mod event;
+mod evidence;
+mod id;
+mod merge;
+mod outcome;
+mod policy;
+mod verdict;
+
+pub use check::{CheckDecl, Discrimination, Subject};
+pub use claim::{Claim, ToolCall, ToolResult, Usage};
+pub use digest::{Digest, DigestParseError};
+pub use event::{Answer, Entry, Event, Phase};
+pub use evidence::Evidence;
+pub use id::{CheckIndex, Code, NameError, RunId, SubmissionId, Turn};
+pub use merge::{Judgement, merge};
+pub use outcome::{Drift, Outcome};
+pub use policy::{
+    Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure, Policy,
+    PolicyError, RedFirst,
+};
+pub use verdict::{Fault, Finding, Verdict, VerdictKind};

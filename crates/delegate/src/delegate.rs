@@ -1,0 +1,147 @@
+//! The contract between the driver and whoever does the work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use probity_core::{Claim, RunId, Turn, Usage};
+use tokio_util::sync::CancellationToken;
+
+/// One attempt, as a delegate is asked for it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The run.
+    pub run: RunId,
+    /// The round of the loop. A delegate sees the same turn again after a crash.
+    pub turn: Turn,
+    /// 1-based attempt.
+    pub attempt: u32,
+    /// Attempts allowed in all.
+    pub max_attempts: u32,
+    /// What to say.
+    pub prompt: Prompt,
+    /// Session id that an earlier attempt of this run reported, if any.
+    pub session: Option<String>,
+    /// Wall time for this attempt; `None` leaves it to the run's own bound.
+    pub timeout: Option<Duration>,
+    /// Cancelled when the attempt must stop; the delegate kills whatever it started.
+    pub cancel: CancellationToken,
+}
+
+/// What to say to the delegate.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    /// The task as the caller wrote it.
+    pub task: Arc<str>,
+    /// Why the last claim was not accepted; `None` on the first attempt.
+    pub correction: Option<Arc<str>>,
+    /// The last claim's response, for delegates that cannot continue a conversation.
+    pub last_response: Option<Arc<str>>,
+}
+
+/// A delegate's answer to one [`Request`].
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// What it says it did.
+    pub claim: Claim,
+    /// What the attempt spent, as far as the delegate reports it.
+    pub usage: Usage,
+    /// Session id to continue with on the next attempt.
+    pub session: Option<String>,
+}
+
+/// Whether a retry continues the conversation of the attempt before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversation {
+    /// The delegate sees what it claimed and did before.
+    Same,
+    /// Every attempt starts anew; the prompt carries the task, the last claim and the correction.
+    Fresh,
+}
+
+impl Conversation {
+    /// The wire word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
+/// The delegate produced no claim.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DelegateError {
+    /// The program could not be started.
+    #[error("cannot start the delegate `{program}`: {source}; check that it is installed and on PATH")]
+    Start {
+        /// What was to be run.
+        program: String,
+        /// Why it could not.
+        source: std::io::Error,
+    },
+    /// The program ended with a failure and `on_error` does not ask to check its claim anyway.
+    #[error("the delegate ended with {status}: {stderr_tail}")]
+    Exit {
+        /// `exit status 2`, `signal 9`.
+        status: String,
+        /// The end of what it wrote to standard error, at most 2 KiB.
+        stderr_tail: String,
+    },
+    /// It did not answer in time and was killed with everything it had started.
+    #[error("the delegate did not answer within {timeout_ms} ms and was killed")]
+    TimedOut {
+        /// The bound.
+        timeout_ms: u64,
+    },
+    /// The attempt was cancelled.
+    #[error("the attempt was cancelled")]
+    Cancelled,
+    /// What it wrote is not in the format it was declared to speak.
+    #[error("cannot read the delegate's output as {format}: {detail}")]
+    Output {
+        /// The declared format.
+        format: &'static str,
+        /// What is wrong, with the line number.
+        detail: String,
+    },
+    /// A function delegate returned an error, or a scripted one was asked what it did not expect.
+    #[error("the delegate failed: {message}")]
+    Failed {
+        /// Its own words.
+        message: String,
+    },
+}
+
+impl DelegateError {
+    /// The stable machine word.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "delegate_start",
+            Self::Exit { .. } => "delegate_exit",
+            Self::TimedOut { .. } => "delegate_timeout",
+            Self::Cancelled => "delegate_cancelled",
+            Self::Output { .. } => "delegate_output",
+            Self::Failed { .. } => "delegate_error",
+        }
+    }
+}
+
+/// Who does the work.
+#[async_trait]
+pub trait Delegate: Send + Sync {
+    /// Does one attempt.
+    ///
+    /// # Errors
+    /// [`DelegateError`] when there is no claim to check.
+    async fn attempt(&self, request: &Request) -> Result<Answered, DelegateError>;
+
+    /// Whether attempts share a conversation. Stated in the run's report.
+    fn conversation(&self) -> Conversation;
+
+    /// A few words for people: the command line, the function's name.
+    fn describe(&self) -> String;
+}

@@ -1,0 +1,1 @@
+//! Starlark verifiers and the worker process they run in.

@@ -1,0 +1,21 @@
+//! The one trait of this crate.
+
+use async_trait::async_trait;
+use probity_core::{Fault, Verdict};
+
+use crate::CheckContext;
+
+/// Code that reads ground truth and decides.
+///
+/// The result is a verdict or a fault, never both: a verifier that cannot do its work returns
+/// `Err`, and no caller may read that as "not verified" or as a pass.
+#[async_trait]
+pub trait Verifier: Send + Sync {
+    /// Judges the world in `ctx`.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the verifier itself broke: it does not compile, raises, exceeds its own
+    /// limits, crashes, or returns something that is not a verdict. Ground truth that cannot be
+    /// reached is not a fault but [`probity_core::VerdictKind::Inconclusive`].
+    async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault>;
+}
