@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, Judgement, Outcome, Policy,
-    RunId, SubmissionId, Turn, Usage,
+    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, Judgement, Outcome,
+    Policy, RunId, SubmissionId, Turn, Usage,
 };
 
 /// An event with the time it was decided, as the driver gave it.
@@ -88,6 +88,16 @@ pub enum Event {
         work: u64,
         /// What the attempt spent.
         usage: Usage,
+    },
+    /// The delegate produced no claim.
+    #[serde(rename = "delegate.failed")]
+    DelegateFailed {
+        /// The round.
+        turn: Turn,
+        /// Why, in one word.
+        code: Code,
+        /// Blob of the message.
+        detail: Digest,
     },
     /// A check came back.
     #[serde(rename = "check.finished")]
@@ -183,6 +193,7 @@ impl Event {
             Self::CheckRed { .. } => "check.red",
             Self::DelegateDispatched { .. } => "delegate.dispatched",
             Self::ClaimReceived { .. } => "claim.received",
+            Self::DelegateFailed { .. } => "delegate.failed",
             Self::CheckFinished { .. } => "check.finished",
             Self::VerdictMerged { .. } => "verdict.merged",
             Self::RunResumed { .. } => "run.resumed",
@@ -219,7 +230,10 @@ pub enum Answer {
     },
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
 fn is_false(value: &bool) -> bool {
     !*value
 }

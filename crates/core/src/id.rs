@@ -103,10 +103,29 @@ impl Code {
         let slug: String = text
             .chars()
             .map(|c| c.to_ascii_lowercase())
-            .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') {
+                    c
+                } else {
+                    '_'
+                }
+            })
             .take(64)
             .collect();
-        if slug.is_empty() { Self("unnamed".to_owned()) } else { Self(slug) }
+        if slug.is_empty() {
+            Self("unnamed".to_owned())
+        } else {
+            Self(slug)
+        }
+    }
+}
+
+impl Code {
+    /// Whether the code says that ground truth answered too late: by convention such codes end in
+    /// `timeout`. It makes the drift of an inconclusive verdict red.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.0.ends_with("timeout")
     }
 }
 
@@ -114,6 +133,20 @@ impl Code {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CheckIndex(pub u32);
+
+impl CheckIndex {
+    /// The index of the `n`-th check; a delegation never holds more than `u32::MAX` of them.
+    #[must_use]
+    pub(crate) fn of(n: usize) -> Self {
+        Self(u32::try_from(n).unwrap_or(u32::MAX))
+    }
+
+    /// As an index into the list of checks.
+    #[must_use]
+    pub const fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One round of the loop: dispatch, claim, verdict. Commits exactly once.
 ///
@@ -129,12 +162,18 @@ pub struct Turn {
 
 impl Turn {
     /// The first turn of a new run.
-    pub const FIRST: Self = Self { epoch: 0, number: 0 };
+    pub const FIRST: Self = Self {
+        epoch: 0,
+        number: 0,
+    };
 
     /// The turn after this one.
     #[must_use]
     pub const fn next(self) -> Self {
-        Self { epoch: self.epoch, number: self.number.saturating_add(1) }
+        Self {
+            epoch: self.epoch,
+            number: self.number.saturating_add(1),
+        }
     }
 }
 
@@ -144,10 +183,16 @@ mod tests {
 
     #[test]
     fn names_are_checked_on_parse_and_on_deserialise() {
-        assert_eq!("file_missing".parse::<Code>().unwrap().as_str(), "file_missing");
+        assert_eq!(
+            "file_missing".parse::<Code>().unwrap().as_str(),
+            "file_missing"
+        );
         for text in ["", "a b", "Ü", "UPPER", &"a".repeat(65), "a\n"] {
             assert!(text.parse::<Code>().is_err(), "{text:?}");
-            assert!(serde_json::from_value::<Code>(text.into()).is_err(), "{text:?}");
+            assert!(
+                serde_json::from_value::<Code>(text.into()).is_err(),
+                "{text:?}"
+            );
         }
         assert!("run_01-AB".parse::<RunId>().is_ok());
         assert!("../etc".parse::<RunId>().is_err());

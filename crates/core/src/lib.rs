@@ -4,12 +4,17 @@
 //! touches no file and awaits nothing. Time and ids come in with the inputs; what should be done
 //! comes out as effects; what happened is a list of [`Event`]s, and the state is a fold over them.
 
+mod accounting;
 mod check;
 mod claim;
+mod delegation;
 mod digest;
+mod effect;
 mod event;
 mod evidence;
+mod feedback;
 mod id;
+mod input;
 mod merge;
 mod outcome;
 mod policy;
@@ -17,14 +22,18 @@ mod verdict;
 
 pub use check::{CheckDecl, Discrimination, Subject};
 pub use claim::{Claim, ToolCall, ToolResult, Usage};
+pub use delegation::{Delegation, Ending, JudgedTurn, OpenError, ReplayError, Stage, World};
 pub use digest::{Digest, DigestParseError};
+pub use effect::Effect;
 pub use event::{Answer, Entry, Event, Phase};
 pub use evidence::Evidence;
+pub use feedback::{MAX_FEEDBACK_BYTES, MAX_REASON_BYTES, Told, feedback};
 pub use id::{CheckIndex, Code, NameError, RunId, SubmissionId, Turn};
+pub use input::{Handled, Input, Refusal};
 pub use merge::{Judgement, merge};
 pub use outcome::{Drift, Outcome};
 pub use policy::{
-    Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure, Policy,
-    PolicyError, RedFirst,
+    Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure,
+    Policy, PolicyError, RedFirst,
 };
 pub use verdict::{Fault, Finding, Verdict, VerdictKind};

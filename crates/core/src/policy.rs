@@ -117,7 +117,9 @@ impl Policy {
     /// # Errors
     /// [`PolicyError::Retries`] if the number is negative or above [`MAX_ATTEMPTS`] − 1.
     pub fn attempts_for_retries(retries: Option<i64>) -> Result<u32, PolicyError> {
-        let Some(retries) = retries else { return Ok(DEFAULT_MAX_VERIFY_RETRIES + 1) };
+        let Some(retries) = retries else {
+            return Ok(DEFAULT_MAX_VERIFY_RETRIES + 1);
+        };
         u32::try_from(retries)
             .ok()
             .filter(|retries| *retries < MAX_ATTEMPTS)
@@ -130,25 +132,28 @@ impl Policy {
     /// # Errors
     /// [`PolicyError::Bound`] naming the first field out of its range.
     pub fn validate(&self) -> Result<(), PolicyError> {
-        bound("max_attempts", self.max_attempts.into(), 1, MAX_ATTEMPTS.into())?;
+        bound(
+            "max_attempts",
+            self.max_attempts.into(),
+            1,
+            MAX_ATTEMPTS.into(),
+        )?;
         bound("max_interruptions", self.max_interruptions.into(), 0, 1000)?;
         bound("max_verify_tries", self.max_verify_tries.into(), 1, 100)?;
         bound("verify_backoff_ms", self.verify_backoff_ms, 1, 60_000)?;
         if let Some(wall_ms) = self.wall_ms {
             bound("wall_ms", wall_ms, 1, MAX_WALL_MS)?;
         }
-        if let Counting::ByCandidate { max_identical, max_rejections, .. } = self.counting {
+        if let Counting::ByCandidate {
+            max_identical,
+            max_rejections,
+            ..
+        } = self.counting
+        {
             bound("max_identical", max_identical.into(), 1, 100)?;
             bound("max_rejections", max_rejections.into(), 1, 1000)?;
         }
         Ok(())
-    }
-
-    /// The wait before try number `tries + 1`, in milliseconds.
-    #[must_use]
-    pub(crate) fn backoff_ms(&self, tries: u32) -> u64 {
-        let doubled = self.verify_backoff_ms.saturating_mul(1 << tries.saturating_sub(1).min(20));
-        doubled.min(Self::MAX_BACKOFF_MS)
     }
 }
 
@@ -189,9 +194,14 @@ pub enum PolicyError {
     },
 }
 
-pub(crate) fn bound(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), PolicyError> {
+fn bound(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), PolicyError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError::Bound { field, value, min, max })
+    Err(PolicyError::Bound {
+        field,
+        value,
+        min,
+        max,
+    })
 }

@@ -1,0 +1,234 @@
+//! Which input is welcome where, and the event it becomes. The whole state-by-input table.
+
+use crate::delegation::decide::ended;
+use crate::delegation::fold::Fold;
+use crate::delegation::stage::Stage;
+use crate::{
+    Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, Input, MAX_ATTEMPTS,
+    Outcome, Phase, Refusal, Turn, VerdictKind,
+};
+
+/// What an input means in a state: an event, or an answer that changes nothing.
+pub(crate) enum Accepted {
+    Event(Event),
+    Nothing(Handled),
+}
+
+/// Decides what an input becomes. Changes nothing.
+pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted, Refusal> {
+    let stage = fold.stage;
+    let name = input.name();
+    let not_now = Refusal::NotNow { stage, input: name };
+    match input {
+        Input::Observed {
+            phase,
+            manifest,
+            judge,
+        } => match (stage, phase) {
+            (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
+                event(Event::WorldObserved {
+                    phase,
+                    manifest,
+                    judge,
+                })
+            }
+            _ => Err(not_now),
+        },
+        Input::CheckFinished {
+            check,
+            finding,
+            judge,
+            elapsed_ms,
+        } => match stage {
+            Stage::RedChecking {
+                check: expected, ..
+            } => {
+                same_check(expected, check)?;
+                let discrimination = discrimination(&finding);
+                event(Event::CheckRed {
+                    check,
+                    discrimination,
+                    finding,
+                    elapsed_ms,
+                })
+            }
+            Stage::Checking {
+                check: expected, ..
+            } => {
+                same_check(expected, check)?;
+                event(Event::CheckFinished {
+                    check,
+                    finding,
+                    judge,
+                    elapsed_ms,
+                })
+            }
+            _ => Err(not_now),
+        },
+        Input::Claimed {
+            turn,
+            submission,
+            candidate,
+            claim,
+            work,
+            usage,
+        } => {
+            if let Some(answer) = answered_before(fold, turn, Some(&candidate)) {
+                return Ok(Accepted::Nothing(answer));
+            }
+            at_work(stage, turn, not_now)?;
+            event(Event::ClaimReceived {
+                turn,
+                submission,
+                candidate,
+                claim,
+                work,
+                usage,
+            })
+        }
+        Input::DelegateFailed { turn, code, detail } => {
+            if let Some(answer) = answered_before(fold, turn, None) {
+                return Ok(Accepted::Nothing(answer));
+            }
+            at_work(stage, turn, not_now)?;
+            event(Event::DelegateFailed { turn, code, detail })
+        }
+        Input::Timer => Ok(timer(fold, now_ms)),
+        Input::Cancel { code } => match stage.outcome() {
+            Some(outcome) => Err(Refusal::Ended { outcome }),
+            None => event(ended(Outcome::Cancelled, code)),
+        },
+        Input::Resume => match stage {
+            Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
+            Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
+            _ => event(Event::RunResumed {
+                interruptions: fold.interruptions.saturating_add(1),
+            }),
+        },
+        Input::Answered { by, answer } => match stage {
+            Stage::Escalated { .. } => {
+                check_answer(answer)?;
+                event(Event::Answered { by, answer })
+            }
+            _ => Err(not_now),
+        },
+        Input::Sealed => match stage {
+            Stage::Decided { outcome } => event(Event::Sealed { outcome }),
+            _ => Err(not_now),
+        },
+    }
+}
+
+/// The event that an input's event forces before anything else follows of itself.
+pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
+    match event {
+        Event::RunResumed { interruptions } if *interruptions > fold.policy.max_interruptions => {
+            fold.stage
+                .outcome()
+                .is_none()
+                .then(|| ended(Outcome::Exhausted, Code::slug("interruptions")))
+        }
+        Event::Answered { answer, .. } => {
+            let Stage::Escalated { instead_of } = fold.stage else {
+                return None;
+            };
+            let code = fold
+                .refusal
+                .clone()
+                .unwrap_or_else(|| Code::slug("answered"));
+            let waived = match answer {
+                Answer::Continue { .. } => return None,
+                Answer::Reject => false,
+                Answer::Waive => true,
+            };
+            Some(Event::OutcomeDecided {
+                outcome: instead_of,
+                code,
+                waived,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// How a run of wall time ends in each stage: with a claim in hand ground truth came too late,
+/// without one the delegate's budget is used up.
+pub(crate) fn out_of_time(fold: &Fold) -> Option<Event> {
+    match fold.stage {
+        Stage::Claimed | Stage::Settled | Stage::Checking { .. } | Stage::Judged => {
+            Some(ended(Outcome::Inconclusive, Code::slug("wall_timeout")))
+        }
+        Stage::Opened
+        | Stage::RedReady
+        | Stage::RedChecking { .. }
+        | Stage::Ready
+        | Stage::Delegated { .. } => Some(ended(Outcome::Exhausted, Code::slug("budget_wall"))),
+        Stage::Failed | Stage::Escalated { .. } | Stage::Decided { .. } | Stage::Sealed { .. } => {
+            None
+        }
+    }
+}
+
+fn event(event: Event) -> Result<Accepted, Refusal> {
+    Ok(Accepted::Event(event))
+}
+
+fn timer(fold: &Fold, now_ms: u64) -> Accepted {
+    let is_over = fold
+        .deadline_ms()
+        .is_some_and(|deadline_ms| deadline_ms <= now_ms);
+    match out_of_time(fold).filter(|_| is_over) {
+        Some(event) => Accepted::Event(event),
+        None => Accepted::Nothing(Handled::Unchanged),
+    }
+}
+
+/// The turn was judged, or its claim is already at work: a repeat, whatever the stage.
+fn answered_before(fold: &Fold, turn: Turn, candidate: Option<&crate::Digest>) -> Option<Handled> {
+    if let Some(judged) = fold.judged_turn(turn) {
+        return Some(Handled::Replay(judged.judgement));
+    }
+    let current = fold
+        .current
+        .as_ref()
+        .filter(|current| current.turn == turn)?;
+    (candidate == Some(&current.candidate)).then_some(Handled::Unchanged)
+}
+
+fn at_work(stage: Stage, got: Turn, not_now: Refusal) -> Result<(), Refusal> {
+    match stage {
+        Stage::Delegated { turn } if turn == got => Ok(()),
+        Stage::Delegated { turn } => Err(Refusal::WrongTurn {
+            expected: turn,
+            got,
+        }),
+        _ => Err(not_now),
+    }
+}
+
+fn same_check(expected: CheckIndex, got: CheckIndex) -> Result<(), Refusal> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(Refusal::WrongCheck {
+        expected: expected.0,
+        got: got.0,
+    })
+}
+
+fn discrimination(finding: &Finding) -> Discrimination {
+    match finding.verdict() {
+        Some(VerdictKind::Pass) => Discrimination::NonDiscriminating,
+        Some(VerdictKind::Revise | VerdictKind::Fail) => Discrimination::Discriminating,
+        Some(VerdictKind::Inconclusive) | None => Discrimination::NotAssessed,
+    }
+}
+
+fn check_answer(answer: Answer) -> Result<(), Refusal> {
+    match answer {
+        Answer::Continue { attempts } if !(1..=MAX_ATTEMPTS).contains(&attempts) => {
+            Err(Refusal::Answer { attempts })
+        }
+        Answer::Reject | Answer::Waive | Answer::Continue { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,284 @@
+//! What follows of itself: the next event that needs no input, as a function of state and time.
+
+use crate::delegation::fold::{Fold, Progress, Submission};
+use crate::delegation::stage::Stage;
+use crate::{
+    CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, Judgement, OnFailure,
+    Outcome, Phase, Policy, RedFirst, Subject, VerdictKind, merge,
+};
+
+/// The next event that the machine decides alone, if there is one at `now_ms`.
+pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
+    match fold.stage {
+        Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold))),
+        Stage::Ready => Some(dispatch(fold)),
+        Stage::Settled => settled(fold, now_ms),
+        Stage::Judged => judged(fold),
+        Stage::Failed => {
+            let code = fold
+                .failure
+                .clone()
+                .unwrap_or_else(|| Code::slug("delegate_error"));
+            Some(ended(Outcome::DelegateFailed, code))
+        }
+        Stage::Opened
+        | Stage::RedChecking { .. }
+        | Stage::Delegated { .. }
+        | Stage::Claimed
+        | Stage::Checking { .. }
+        | Stage::Escalated { .. }
+        | Stage::Decided { .. }
+        | Stage::Sealed { .. } => None,
+    }
+}
+
+/// When the next try of an inconclusive check is due, while nothing is in flight.
+pub(crate) fn retry_due_ms(fold: &Fold) -> Option<u64> {
+    if fold.stage != Stage::Settled {
+        return None;
+    }
+    let current = fold.current.as_ref()?;
+    next_retry(fold, current).map(|(_, due_ms)| due_ms)
+}
+
+/// An outcome without a waiver.
+pub(crate) fn ended(outcome: Outcome, code: Code) -> Event {
+    Event::OutcomeDecided {
+        outcome,
+        code,
+        waived: false,
+    }
+}
+
+fn red_check(fold: &Fold) -> Option<Event> {
+    if fold.policy.red_first == RedFirst::Off {
+        return None;
+    }
+    let next = fold
+        .checks
+        .iter()
+        .zip(&fold.red)
+        .position(|(decl, red)| decl.subject == Subject::World && red.is_none())?;
+    Some(Event::CheckStarted {
+        phase: Phase::Before,
+        check: CheckIndex::of(next),
+        tries: 1,
+    })
+}
+
+fn dispatch(fold: &Fold) -> Event {
+    let turn = if fold.judged.is_empty() {
+        fold.turn
+    } else {
+        fold.turn.next()
+    };
+    Event::DelegateDispatched {
+        turn,
+        attempt: fold.accounting.attempts.saturating_add(1),
+    }
+}
+
+/// Nothing is in flight: the next check, the next try, or the verdict.
+fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
+    let current = fold.current.as_ref()?;
+    if current.tampered {
+        return Some(verdict(
+            fold,
+            current,
+            Judgement::Fail,
+            Code::slug("judge_tampered"),
+        ));
+    }
+    if let Some(reused) = reuse(fold, current) {
+        return Some(reused);
+    }
+    if let Some(next) = current
+        .progress
+        .iter()
+        .position(|progress| progress.finding.is_none())
+    {
+        let check = CheckIndex::of(next);
+        return Some(Event::CheckStarted {
+            phase: Phase::After,
+            check,
+            tries: 1,
+        });
+    }
+    let findings = effective_findings(fold, current);
+    let judgement = merge(&findings);
+    if judgement == Judgement::Inconclusive
+        && let Some((check, due_ms)) = next_retry(fold, current)
+    {
+        let tries = current
+            .progress
+            .get(check)
+            .map_or(0, |progress| progress.tries)
+            + 1;
+        let check = CheckIndex::of(check);
+        return (due_ms <= now_ms).then_some(Event::CheckStarted {
+            phase: Phase::After,
+            check,
+            tries,
+        });
+    }
+    let code = deciding_code(fold, judgement, &findings);
+    Some(verdict(fold, current, judgement, code))
+}
+
+/// An unchanged candidate with no work behind it is answered from the record, where the policy
+/// says so.
+fn reuse(fold: &Fold, current: &Submission) -> Option<Event> {
+    let Counting::ByCandidate {
+        reuse_rejection: true,
+        ..
+    } = fold.policy.counting
+    else {
+        return None;
+    };
+    let earlier = fold
+        .accounting
+        .repeat(current.candidate, current.work())?
+        .unchanged?;
+    let mut event = verdict(fold, current, Judgement::Revise, Code::slug("reused"));
+    if let Event::VerdictMerged { reused, .. } = &mut event {
+        *reused = Some(earlier);
+    }
+    Some(event)
+}
+
+/// The inconclusive check whose next try is due first, if its budget leaves one.
+fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
+    let is_open = |progress: &Progress| {
+        matches!(
+            progress.finding,
+            Some(Finding::Verdict {
+                verdict: VerdictKind::Inconclusive,
+                ..
+            })
+        ) && progress.tries < fold.policy.max_verify_tries
+    };
+    current
+        .progress
+        .iter()
+        .zip(&fold.checks)
+        .enumerate()
+        .filter(|(_, (progress, _))| is_open(progress))
+        .filter_map(|(index, (progress, decl))| {
+            let wait_ms = fold.policy.backoff_ms(progress.tries);
+            let due_ms = progress.finished_ms.saturating_add(wait_ms);
+            let until_ms = progress.since_ms.saturating_add(decl.timeout_ms);
+            (due_ms < until_ms).then_some((index, due_ms))
+        })
+        .min_by_key(|(_, due_ms)| *due_ms)
+}
+
+/// The findings as the merge sees them: where red-first is required, a pass of a check that did not
+/// discriminate is no check at all.
+fn effective_findings(fold: &Fold, current: &Submission) -> Vec<Finding> {
+    let proves_nothing = |check: usize| {
+        fold.policy.red_first == RedFirst::Require
+            && matches!(
+                fold.discrimination(check),
+                Discrimination::NonDiscriminating | Discrimination::NotAssessed
+            )
+    };
+    current
+        .progress
+        .iter()
+        .enumerate()
+        .filter_map(|(check, progress)| progress.finding.clone().map(|finding| (check, finding)))
+        .map(|(check, finding)| match finding.verdict() {
+            Some(VerdictKind::Pass) if proves_nothing(check) => Finding::NotApplicable,
+            _ => finding,
+        })
+        .collect()
+}
+
+/// The code of the first finding that is as bad as the judgement.
+fn deciding_code(fold: &Fold, judgement: Judgement, findings: &[Finding]) -> Code {
+    let decided = findings
+        .iter()
+        .find(|finding| merge([*finding]) == judgement);
+    match (judgement, decided) {
+        (Judgement::Unverified, _) if fold.checks.is_empty() => Code::slug("no_checks"),
+        (Judgement::Unverified, _) if fold.policy.red_first == RedFirst::Require => {
+            Code::slug("non_discriminating")
+        }
+        (Judgement::Unverified, _) | (_, None | Some(Finding::NotApplicable)) => {
+            Code::slug("not_applicable")
+        }
+        (_, Some(Finding::Verdict { code, .. } | Finding::Fault { code, .. })) => code.clone(),
+    }
+}
+
+fn verdict(fold: &Fold, current: &Submission, judgement: Judgement, code: Code) -> Event {
+    let work = current.work();
+    let repeat = fold.accounting.repeat(current.candidate, work);
+    let counted = fold
+        .accounting
+        .charges(fold.policy.counting, judgement, current.candidate, work);
+    Event::VerdictMerged {
+        turn: current.turn,
+        submission: current.id.clone(),
+        candidate: current.candidate,
+        judgement,
+        counted,
+        attempts: fold.accounting.attempts.saturating_add(counted.into()),
+        drift: drift(judgement, &code),
+        code,
+        repeat_of: repeat.map(|repeat| repeat.of),
+        reused: None,
+        flaky: judgement == Judgement::Pass && repeat.is_some_and(|repeat| repeat.seen_as_is),
+    }
+}
+
+fn drift(judgement: Judgement, code: &Code) -> Option<Drift> {
+    match judgement {
+        Judgement::Pass | Judgement::Unverified => None,
+        Judgement::Revise | Judgement::Fail => Some(Drift::Yellow),
+        Judgement::Inconclusive if code.is_timeout() => Some(Drift::Red),
+        Judgement::Inconclusive => Some(Drift::Yellow),
+        Judgement::Fault => Some(Drift::Red),
+    }
+}
+
+/// A verdict is in: the gate opens, the delegate is told, or the run ends.
+fn judged(fold: &Fold) -> Option<Event> {
+    let last = fold.judged.last()?;
+    let code = last.code.clone();
+    Some(match last.judgement {
+        Judgement::Pass => ended(Outcome::Verified, code),
+        Judgement::Unverified => ended(Outcome::Unverified, code),
+        Judgement::Inconclusive => ended(Outcome::Inconclusive, code),
+        Judgement::Fault => ended(Outcome::Faulted, code),
+        Judgement::Fail => refused(fold.policy.on_fail, Outcome::Rejected, code),
+        Judgement::Revise => match fold.accounting.exhausted(&fold.policy) {
+            Some(budget) => refused(
+                fold.policy.on_exhausted,
+                Outcome::Exhausted,
+                Code::slug(budget),
+            ),
+            None => dispatch(fold),
+        },
+    })
+}
+
+fn refused(on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {
+    match on_failure {
+        OnFailure::Reject => ended(outcome, code),
+        OnFailure::Escalate => Event::Escalated {
+            instead_of: outcome,
+            code,
+        },
+    }
+}
+
+impl Policy {
+    /// The wait before try number `tries + 1`, in milliseconds.
+    fn backoff_ms(&self, tries: u32) -> u64 {
+        let doubled = self
+            .verify_backoff_ms
+            .saturating_mul(1 << tries.saturating_sub(1).min(20));
+        doubled.min(Self::MAX_BACKOFF_MS)
+    }
+}

@@ -1,0 +1,315 @@
+//! The machine.
+
+mod accept;
+mod decide;
+mod fold;
+mod pending;
+mod replay;
+mod stage;
+
+use std::collections::VecDeque;
+
+pub use fold::{Ending, JudgedTurn, World};
+pub use replay::ReplayError;
+pub use stage::Stage;
+
+use crate::policy::{MAX_CHECK_MS, PolicyError};
+use crate::{
+    CheckDecl, Code, Digest, Discrimination, Effect, Entry, Event, Handled, Input, Policy, Refusal,
+    RunId, Turn, Usage,
+};
+use accept::Accepted;
+use fold::Fold;
+
+/// One run of one delegation: a task handed to a delegate under a policy.
+///
+/// Methods come in three classes:
+///
+/// - **getters**, bare nouns, which change nothing;
+/// - [`handle`](Self::handle), which takes an input and the time;
+/// - [`poll_effect`](Self::poll_effect) and [`poll_timeout`](Self::poll_timeout), which say what
+///   should be done and when to come back.
+///
+/// After every `handle`, drain the effects, then read the timeout. Time never runs backwards for
+/// the machine: a `now_ms` before the last one is taken for the last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegation {
+    fold: Fold,
+    now_ms: u64,
+    effects: VecDeque<Effect>,
+}
+
+/// The delegation cannot be opened as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A bound of the policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Two checks share a name.
+    #[error("two checks are called `{id}`; give one of them another id")]
+    DuplicateCheck {
+        /// The name.
+        id: Code,
+    },
+    /// More checks than a run may have.
+    #[error("a delegation has at most {max} checks, got {got}")]
+    TooManyChecks {
+        /// The bound.
+        max: usize,
+        /// How many there were.
+        got: usize,
+    },
+    /// A check's time is out of range.
+    #[error("check `{id}` must have a timeout of 1 to {MAX_CHECK_MS} ms, got {timeout_ms}")]
+    CheckTimeout {
+        /// The check.
+        id: Code,
+        /// What was asked for.
+        timeout_ms: u64,
+    },
+}
+
+impl Delegation {
+    /// The most checks a delegation may have.
+    pub const MAX_CHECKS: usize = 1000;
+
+    /// Opens a run. The first effects are the append of its first event and the reading of the
+    /// workspace.
+    ///
+    /// # Errors
+    /// [`OpenError`] if a bound is out of range or two checks share a name.
+    pub fn open(
+        now_ms: u64,
+        run: RunId,
+        request: Digest,
+        policy: Policy,
+        checks: Vec<CheckDecl>,
+    ) -> Result<Self, OpenError> {
+        policy.validate()?;
+        validate_checks(&checks)?;
+        let event = Event::RunOpened {
+            run: run.clone(),
+            request,
+            policy: policy.clone(),
+            checks: checks.clone(),
+        };
+        let fold = Fold::open(now_ms, run, request, policy, checks);
+        let mut machine = Self {
+            fold,
+            now_ms,
+            effects: VecDeque::new(),
+        };
+        machine.effects.push_back(Effect::Append(vec![Entry {
+            at_ms: now_ms,
+            event,
+        }]));
+        machine.push_pending();
+        Ok(machine)
+    }
+
+    /// Takes an input.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the input does not fit the state; nothing has changed then.
+    pub fn handle(&mut self, now_ms: u64, input: Input) -> Result<Handled, Refusal> {
+        let is_timer = input == Input::Timer;
+        let is_seal = input == Input::Sealed;
+        // The closing entry was made when the seal was asked for; it keeps that time.
+        let now_ms = if is_seal {
+            self.now_ms
+        } else {
+            now_ms.max(self.now_ms)
+        };
+        let mut entries = Vec::new();
+        match accept::accept(&self.fold, now_ms, input)? {
+            Accepted::Event(event) => {
+                let forced = accept::forced(&self.fold, &event);
+                self.record(now_ms, event, &mut entries);
+                if let Some(forced) = forced {
+                    self.record(now_ms, forced, &mut entries);
+                }
+            }
+            Accepted::Nothing(Handled::Unchanged) if is_timer => {}
+            Accepted::Nothing(handled) => return Ok(handled),
+        }
+        while let Some(event) = decide::follow_up(&self.fold, now_ms) {
+            self.record(now_ms, event, &mut entries);
+        }
+        if entries.is_empty() {
+            return Ok(Handled::Unchanged);
+        }
+        self.now_ms = now_ms;
+        if !is_seal {
+            self.effects.push_back(Effect::Append(entries));
+        }
+        self.push_pending();
+        Ok(Handled::Accepted)
+    }
+
+    /// The next thing to do. Drain until `None` after every input.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When to hand in [`Input::Timer`], in milliseconds since the Unix epoch: the end of the run's
+    /// wall time or the next try of a check, whichever comes first.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<u64> {
+        let deadline_ms = accept::out_of_time(&self.fold).and_then(|_| self.fold.deadline_ms());
+        [deadline_ms, decide::retry_due_ms(&self.fold)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The run.
+    #[must_use]
+    pub const fn run(&self) -> &RunId {
+        &self.fold.run
+    }
+
+    /// Blob of the request.
+    #[must_use]
+    pub const fn request(&self) -> Digest {
+        self.fold.request
+    }
+
+    /// Where the run is.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.fold.stage
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.fold.policy
+    }
+
+    /// The checks, in order of evaluation.
+    #[must_use]
+    pub fn checks(&self) -> &[CheckDecl] {
+        &self.fold.checks
+    }
+
+    /// When the run was opened, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn opened_at_ms(&self) -> u64 {
+        self.fold.opened_at_ms
+    }
+
+    /// The last time that an input changed anything, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// Entries recorded so far, those still in undrained effects included.
+    #[must_use]
+    pub const fn entries(&self) -> u64 {
+        self.fold.entries
+    }
+
+    /// The world before the delegate, once it was read.
+    #[must_use]
+    pub const fn baseline(&self) -> Option<World> {
+        self.fold.baseline
+    }
+
+    /// How each check stands after the red run, in order.
+    #[must_use]
+    pub fn discrimination(&self) -> Vec<Discrimination> {
+        (0..self.fold.checks.len())
+            .map(|check| self.fold.discrimination(check))
+            .collect()
+    }
+
+    /// Claims that were checked and charged to the delegate.
+    #[must_use]
+    pub const fn attempts(&self) -> u32 {
+        self.fold.accounting.attempts
+    }
+
+    /// Attempts allowed in all, those a human added included.
+    #[must_use]
+    pub fn max_attempts(&self) -> u32 {
+        self.fold.accounting.max_attempts(&self.fold.policy)
+    }
+
+    /// Crashes, restarts and lost leases survived.
+    #[must_use]
+    pub const fn interruptions(&self) -> u32 {
+        self.fold.interruptions
+    }
+
+    /// What all attempts spent.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        self.fold.accounting.usage
+    }
+
+    /// The turn at work, or the last one.
+    #[must_use]
+    pub const fn turn(&self) -> Turn {
+        self.fold.turn
+    }
+
+    /// The turns that have a verdict, oldest first.
+    #[must_use]
+    pub fn judged(&self) -> &[JudgedTurn] {
+        &self.fold.judged
+    }
+
+    /// Blob of the claim at work, or of the last one.
+    #[must_use]
+    pub fn claim(&self) -> Option<Digest> {
+        let current = self.fold.current.as_ref().map(|current| current.claim);
+        current.or_else(|| self.fold.judged.last().map(|judged| judged.claim))
+    }
+
+    /// The workspace that the checks at work are about, once it was read after the claim.
+    #[must_use]
+    pub fn observed(&self) -> Option<World> {
+        let current = self.fold.current.as_ref().map(|current| current.world);
+        current.unwrap_or_else(|| self.fold.judged.last().and_then(|judged| judged.world))
+    }
+
+    /// How the run ends, once that is decided.
+    #[must_use]
+    pub const fn ending(&self) -> Option<&Ending> {
+        self.fold.ended.as_ref()
+    }
+
+    fn record(&mut self, at_ms: u64, event: Event, entries: &mut Vec<Entry>) {
+        self.fold.apply(at_ms, &event);
+        entries.push(Entry { at_ms, event });
+    }
+
+    fn push_pending(&mut self) {
+        self.effects
+            .extend(pending::pending(&self.fold, self.now_ms));
+    }
+}
+
+fn validate_checks(checks: &[CheckDecl]) -> Result<(), OpenError> {
+    if checks.len() > Delegation::MAX_CHECKS {
+        return Err(OpenError::TooManyChecks {
+            max: Delegation::MAX_CHECKS,
+            got: checks.len(),
+        });
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for CheckDecl { id, timeout_ms, .. } in checks {
+        if !seen.insert(id) {
+            return Err(OpenError::DuplicateCheck { id: id.clone() });
+        }
+        if !(1..=MAX_CHECK_MS).contains(timeout_ms) {
+            return Err(OpenError::CheckTimeout {
+                id: id.clone(),
+                timeout_ms: *timeout_ms,
+            });
+        }
+    }
+    Ok(())
+}

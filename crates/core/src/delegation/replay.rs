@@ -1,0 +1,204 @@
+//! From a log back to the machine. Replaying proves the log while it folds it: an event that the
+//! machine would not have decided stops the replay.
+
+use std::collections::VecDeque;
+
+use crate::delegation::accept::{self, Accepted};
+use crate::delegation::decide;
+use crate::delegation::fold::Fold;
+use crate::delegation::stage::Stage;
+use crate::{Code, Delegation, Entry, Event, Input, OpenError, Outcome};
+
+/// The log is not one that the machine wrote.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// There is no entry at all.
+    #[error("the log is empty: a run begins with `run.opened`")]
+    Empty,
+    /// The first entry does not open a run.
+    #[error("entry 0 is `{got}`: a run begins with `run.opened`")]
+    NotOpened {
+        /// The event that stands there.
+        got: &'static str,
+    },
+    /// The run could not have been opened like this.
+    #[error("entry 0 opens a run that is not legal: {0}")]
+    Open(#[from] OpenError),
+    /// An event that cannot follow the ones before it.
+    #[error("entry {seq} is `{got}`, which cannot happen while the run is {stage:?}")]
+    Impossible {
+        /// Its 0-based place.
+        seq: u64,
+        /// The event that stands there.
+        got: &'static str,
+        /// Where the run was.
+        stage: Stage,
+    },
+    /// An event that the machine decides alone, with another content than it would have decided.
+    #[error("entry {seq} is `{got}` with a content that the entries before it do not lead to")]
+    Differs {
+        /// Its 0-based place.
+        seq: u64,
+        /// The event that stands there.
+        got: &'static str,
+    },
+    /// An event that lies before the one it follows.
+    #[error("entry {seq} lies {back_ms} ms before the entry that it follows")]
+    Time {
+        /// Its 0-based place.
+        seq: u64,
+        /// How far back.
+        back_ms: u64,
+    },
+}
+
+impl Delegation {
+    /// Rebuilds a run from its events. The result has no effects; [`Input::Resume`] asks for what
+    /// is pending.
+    ///
+    /// # Errors
+    /// [`ReplayError`] naming the first event that the machine would not have written there.
+    pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
+        let mut entries = entries.into_iter();
+        let first = entries.next().ok_or(ReplayError::Empty)?;
+        let Event::RunOpened {
+            run,
+            request,
+            policy,
+            checks,
+        } = &first.event
+        else {
+            return Err(ReplayError::NotOpened {
+                got: first.event.name(),
+            });
+        };
+        let mut machine = Self::open(
+            first.at_ms,
+            run.clone(),
+            *request,
+            policy.clone(),
+            checks.clone(),
+        )?;
+        machine.effects = VecDeque::new();
+        let mut forced = None;
+        for entry in entries {
+            let seq = machine.fold.entries;
+            if entry.at_ms < machine.now_ms {
+                return Err(ReplayError::Time {
+                    seq,
+                    back_ms: machine.now_ms - entry.at_ms,
+                });
+            }
+            admit(&machine.fold, seq, entry, forced.take())?;
+            forced = accept::forced(&machine.fold, &entry.event);
+            machine.fold.apply(entry.at_ms, &entry.event);
+            machine.now_ms = entry.at_ms;
+        }
+        Ok(machine)
+    }
+}
+
+fn admit(fold: &Fold, seq: u64, entry: &Entry, forced: Option<Event>) -> Result<(), ReplayError> {
+    let got = entry.event.name();
+    if let Some(forced) = forced {
+        return if forced == entry.event {
+            Ok(())
+        } else {
+            Err(ReplayError::Differs { seq, got })
+        };
+    }
+    let expected = decide::follow_up(fold, entry.at_ms);
+    if expected.as_ref() == Some(&entry.event) {
+        return Ok(());
+    }
+    let differs = expected.is_some_and(|expected| expected.name() == got);
+    match input_of(&entry.event).map(|input| accept::accept(fold, entry.at_ms, input)) {
+        Some(Ok(Accepted::Event(event))) if event == entry.event => Ok(()),
+        Some(Ok(Accepted::Event(_))) => Err(ReplayError::Differs { seq, got }),
+        _ if differs => Err(ReplayError::Differs { seq, got }),
+        _ => Err(ReplayError::Impossible {
+            seq,
+            got,
+            stage: fold.stage,
+        }),
+    }
+}
+
+/// The input that leads to an event; `None` for events that the machine decides alone.
+fn input_of(event: &Event) -> Option<Input> {
+    Some(match event.clone() {
+        Event::WorldObserved {
+            phase,
+            manifest,
+            judge,
+        } => Input::Observed {
+            phase,
+            manifest,
+            judge,
+        },
+        Event::CheckRed {
+            check,
+            finding,
+            elapsed_ms,
+            ..
+        } => {
+            // The red run records no judge digest: the seal is what it is taken from.
+            let judge = crate::Digest::from_bytes([0; 32]);
+            Input::CheckFinished {
+                check,
+                finding,
+                judge,
+                elapsed_ms,
+            }
+        }
+        Event::CheckFinished {
+            check,
+            finding,
+            judge,
+            elapsed_ms,
+        } => Input::CheckFinished {
+            check,
+            finding,
+            judge,
+            elapsed_ms,
+        },
+        Event::ClaimReceived {
+            turn,
+            submission,
+            candidate,
+            claim,
+            work,
+            usage,
+        } => Input::Claimed {
+            turn,
+            submission,
+            candidate,
+            claim,
+            work,
+            usage,
+        },
+        Event::DelegateFailed { turn, code, detail } => {
+            Input::DelegateFailed { turn, code, detail }
+        }
+        Event::RunResumed { .. } => Input::Resume,
+        Event::Answered { by, answer } => Input::Answered { by, answer },
+        Event::Sealed { .. } => Input::Sealed,
+        Event::OutcomeDecided {
+            outcome: Outcome::Cancelled,
+            code,
+            ..
+        } => Input::Cancel { code },
+        Event::OutcomeDecided { code, .. } if is_time(&code) => Input::Timer,
+        Event::OutcomeDecided { .. }
+        | Event::RunOpened { .. }
+        | Event::CheckStarted { .. }
+        | Event::DelegateDispatched { .. }
+        | Event::VerdictMerged { .. }
+        | Event::Escalated { .. } => return None,
+    })
+}
+
+fn is_time(code: &Code) -> bool {
+    matches!(code.as_str(), "wall_timeout" | "budget_wall")
+}

@@ -1,0 +1,53 @@
+//! Where a delegation is.
+
+use crate::{CheckIndex, Outcome, Turn};
+
+/// The stages of a run. What is pending is a function of the stage alone, which is what makes a
+/// replayed run go on where the recorded one stopped.
+///
+/// | Stage | Waits for |
+/// |---|---|
+/// | `Opened` | the reading of the workspace before the delegate |
+/// | `RedReady` | nothing: the next red check, or the delegate, follows at once |
+/// | `RedChecking` | the red check in flight |
+/// | `Ready` | nothing: a dispatch follows at once |
+/// | `Delegated` | the claim |
+/// | `Claimed` | the reading of the workspace after the claim |
+/// | `Settled` | nothing, or the time of the next try of an inconclusive check |
+/// | `Checking` | the check in flight |
+/// | `Judged` | nothing: a dispatch, a call for a human, or the outcome follows at once |
+/// | `Failed` | nothing: the outcome follows at once |
+/// | `Escalated` | a human |
+/// | `Decided` | the seal |
+/// | `Sealed` | nothing, ever |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(
+    missing_docs,
+    reason = "the table above has one row per variant; fields are their types"
+)]
+pub enum Stage {
+    Opened,
+    RedReady,
+    RedChecking { check: CheckIndex, tries: u32 },
+    Ready,
+    Delegated { turn: Turn },
+    Claimed,
+    Settled,
+    Checking { check: CheckIndex, tries: u32 },
+    Judged,
+    Failed,
+    Escalated { instead_of: Outcome },
+    Decided { outcome: Outcome },
+    Sealed { outcome: Outcome },
+}
+
+impl Stage {
+    /// The outcome, once there is one.
+    #[must_use]
+    pub const fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Decided { outcome } | Self::Sealed { outcome } => Some(outcome),
+            _ => None,
+        }
+    }
+}

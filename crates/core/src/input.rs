@@ -1,0 +1,144 @@
+//! The closed set of inputs, and the answers to them.
+
+use crate::{
+    Answer, CheckIndex, Code, Digest, Finding, Judgement, Outcome, Phase, Stage, SubmissionId,
+    Turn, Usage,
+};
+
+/// Everything that can reach a delegation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The workspace and the judge's files were read, as [`crate::Effect::Snapshot`] asked.
+    Observed {
+        /// Which reading this is.
+        phase: Phase,
+        /// Digest of the manifest.
+        manifest: Digest,
+        /// Digest of the judge's manifest.
+        judge: Digest,
+    },
+    /// A check came back, as [`crate::Effect::RunCheck`] asked.
+    CheckFinished {
+        /// Which check.
+        check: CheckIndex,
+        /// What it gave.
+        finding: Finding,
+        /// Digest of the judge's manifest after the check ran.
+        judge: Digest,
+        /// Wall time of this try.
+        elapsed_ms: u64,
+    },
+    /// The delegate answered, as [`crate::Effect::Dispatch`] asked.
+    Claimed {
+        /// The turn it answers.
+        turn: Turn,
+        /// Name of the submission.
+        submission: SubmissionId,
+        /// Hash of the claim's canonical form.
+        candidate: Digest,
+        /// Blob of the claim.
+        claim: Digest,
+        /// Completed tool calls and applied steering so far: a number that only grows.
+        work: u64,
+        /// What the attempt spent.
+        usage: Usage,
+    },
+    /// The delegate produced no claim.
+    DelegateFailed {
+        /// The turn it failed.
+        turn: Turn,
+        /// Why, in one word.
+        code: Code,
+        /// Blob of the message.
+        detail: Digest,
+    },
+    /// The time that [`crate::Delegation::poll_timeout`] named has come.
+    Timer,
+    /// Someone wants the run to stop.
+    Cancel {
+        /// Why, in one word.
+        code: Code,
+    },
+    /// The driver takes the run up again after an interruption.
+    Resume,
+    /// A human answers an escalated run.
+    Answered {
+        /// Blob that names the human and holds the text.
+        by: Digest,
+        /// The decision.
+        answer: Answer,
+    },
+    /// The closing record is durable.
+    Sealed,
+}
+
+/// What an input came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handled {
+    /// The state moved on; drain the effects.
+    Accepted,
+    /// Nothing to do: a timer that is not due, a wait that goes on.
+    Unchanged,
+    /// The turn was judged before. Nothing is counted and nothing is run again.
+    Replay(Judgement),
+}
+
+/// The input does not fit the state. Nothing changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The stage waits for something else.
+    #[error("a delegation that is {stage:?} takes no `{input}`")]
+    NotNow {
+        /// Where the delegation is.
+        stage: Stage,
+        /// The refused input's name.
+        input: &'static str,
+    },
+    /// A claim or failure of another turn than the one at work.
+    #[error("the delegate's turn is {expected:?}, the answer is for {got:?}")]
+    WrongTurn {
+        /// The turn at work.
+        expected: Turn,
+        /// The turn that was answered.
+        got: Turn,
+    },
+    /// A result of a check that is not the one in flight.
+    #[error("check {expected} is in flight, the result is of check {got}")]
+    WrongCheck {
+        /// The check in flight.
+        expected: u32,
+        /// The check that was answered.
+        got: u32,
+    },
+    /// The run has its outcome.
+    #[error("the run has ended: {outcome}")]
+    Ended {
+        /// The outcome.
+        outcome: Outcome,
+    },
+    /// An answer outside its bounds.
+    #[error("a human may allow 1 to 100 more attempts, got {attempts}")]
+    Answer {
+        /// What was asked for.
+        attempts: u32,
+    },
+}
+
+impl Input {
+    /// A word for messages.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Observed { .. } => "observed",
+            Self::CheckFinished { .. } => "check_finished",
+            Self::Claimed { .. } => "claimed",
+            Self::DelegateFailed { .. } => "delegate_failed",
+            Self::Timer => "timer",
+            Self::Cancel { .. } => "cancel",
+            Self::Resume => "resume",
+            Self::Answered { .. } => "answered",
+            Self::Sealed => "sealed",
+        }
+    }
+}
