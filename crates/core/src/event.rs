@@ -43,6 +43,16 @@ pub enum Event {
         /// Blob of the sealed judge's manifest.
         judge: Digest,
     },
+    /// The workspace could not be read: without it no verdict can be trusted.
+    #[serde(rename = "world.unreadable")]
+    WorldUnreadable {
+        /// Which reading this was.
+        phase: Phase,
+        /// Why, in one word.
+        code: Code,
+        /// Blob of the message.
+        detail: Digest,
+    },
     /// A check is about to run.
     #[serde(rename = "check.started")]
     CheckStarted {
@@ -189,6 +199,7 @@ impl Event {
         match self {
             Self::RunOpened { .. } => "run.opened",
             Self::WorldObserved { .. } => "world.observed",
+            Self::WorldUnreadable { .. } => "world.unreadable",
             Self::CheckStarted { .. } => "check.started",
             Self::CheckRed { .. } => "check.red",
             Self::DelegateDispatched { .. } => "delegate.dispatched",

@@ -129,6 +129,21 @@ impl Code {
     }
 }
 
+impl SubmissionId {
+    /// The id that is a UUID in its usual text form, which is always a legal name.
+    #[must_use]
+    pub fn from_uuid(bits: u128) -> Self {
+        Self(format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            bits >> 96,
+            (bits >> 80) & 0xffff,
+            (bits >> 64) & 0xffff,
+            (bits >> 48) & 0xffff,
+            bits & 0xffff_ffff_ffff,
+        ))
+    }
+}
+
 /// The place of a check in its delegation: 0-based, in the order of evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -17,6 +17,15 @@ pub enum Input {
         /// Digest of the judge's manifest.
         judge: Digest,
     },
+    /// The workspace could not be read.
+    Unreadable {
+        /// Which reading this was.
+        phase: Phase,
+        /// Why, in one word.
+        code: Code,
+        /// Blob of the message.
+        detail: Digest,
+    },
     /// A check came back, as [`crate::Effect::RunCheck`] asked.
     CheckFinished {
         /// Which check.
@@ -131,6 +140,7 @@ impl Input {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Observed { .. } => "observed",
+            Self::Unreadable { .. } => "unreadable",
             Self::CheckFinished { .. } => "check_finished",
             Self::Claimed { .. } => "claimed",
             Self::DelegateFailed { .. } => "delegate_failed",

@@ -34,6 +34,20 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             }
             _ => Err(not_now),
         },
+        Input::Unreadable {
+            phase,
+            code,
+            detail,
+        } => match (stage, phase) {
+            (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
+                event(Event::WorldUnreadable {
+                    phase,
+                    code,
+                    detail,
+                })
+            }
+            _ => Err(not_now),
+        },
         Input::CheckFinished {
             check,
             finding,

@@ -14,13 +14,10 @@ pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
         Stage::Ready => Some(dispatch(fold)),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold),
-        Stage::Failed => {
-            let code = fold
-                .failure
-                .clone()
-                .unwrap_or_else(|| Code::slug("delegate_error"));
-            Some(ended(Outcome::DelegateFailed, code))
-        }
+        Stage::Failed => fold
+            .failure
+            .clone()
+            .map(|(outcome, code)| ended(outcome, code)),
         Stage::Opened
         | Stage::RedChecking { .. }
         | Stage::Delegated { .. }

@@ -25,7 +25,7 @@ pub(crate) struct Fold {
     pub(crate) interruptions: u32,
     /// The last event was a resumption: what is pending is asked for a second time.
     pub(crate) is_replay: bool,
-    pub(crate) failure: Option<Code>,
+    pub(crate) failure: Option<(Outcome, Code)>,
     pub(crate) refusal: Option<Code>,
     pub(crate) ended: Option<Ending>,
     pub(crate) entries: u64,
@@ -186,6 +186,10 @@ impl Fold {
                     },
                 );
             }
+            Event::WorldUnreadable { code, .. } => {
+                self.failure = Some((Outcome::Faulted, code.clone()));
+                self.stage = Stage::Failed;
+            }
             Event::CheckStarted {
                 phase,
                 check,
@@ -229,7 +233,7 @@ impl Fold {
                 self.stage = Stage::Claimed;
             }
             Event::DelegateFailed { code, .. } => {
-                self.failure = Some(code.clone());
+                self.failure = Some((Outcome::DelegateFailed, code.clone()));
                 self.stage = Stage::Failed;
             }
             Event::CheckFinished {

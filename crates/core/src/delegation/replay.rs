@@ -137,6 +137,15 @@ fn input_of(event: &Event) -> Option<Input> {
             manifest,
             judge,
         },
+        Event::WorldUnreadable {
+            phase,
+            code,
+            detail,
+        } => Input::Unreadable {
+            phase,
+            code,
+            detail,
+        },
         Event::CheckRed {
             check,
             finding,
