@@ -49,19 +49,12 @@ pub(crate) struct Repeat {
 impl Accounting {
     /// Looks a candidate up among the rejected ones.
     pub(crate) fn repeat(&self, candidate: Digest, work: WorkMarker) -> Option<Repeat> {
-        let first = self
-            .rejected
-            .iter()
-            .find(|rejected| rejected.candidate == candidate)?;
+        let first = self.rejected.iter().find(|rejected| rejected.candidate == candidate)?;
         let is_same =
             |rejected: &&Rejected| rejected.candidate == candidate && rejected.work == work;
         Some(Repeat {
             of: first.turn,
-            unchanged: self
-                .rejected
-                .last()
-                .filter(is_same)
-                .map(|rejected| rejected.turn),
+            unchanged: self.rejected.last().filter(is_same).map(|rejected| rejected.turn),
             seen_as_is: self.rejected.iter().any(|rejected| is_same(&rejected)),
         })
     }
@@ -77,10 +70,7 @@ impl Accounting {
         if judgement != Judgement::Revise {
             return judgement.counts_as_attempt();
         }
-        let Counting::ByCandidate {
-            count_after_work, ..
-        } = counting
-        else {
+        let Counting::ByCandidate { count_after_work, .. } = counting else {
             return true;
         };
         let Some(last) = self.rejected.last() else {
@@ -101,16 +91,9 @@ impl Accounting {
         self.attempts = self.attempts.saturating_add(charged.into());
         if judgement == Judgement::Revise {
             self.rejections = self.rejections.saturating_add(1);
-            self.identical_streak = if charged {
-                0
-            } else {
-                self.identical_streak.saturating_add(1)
-            };
-            self.rejected.push(Rejected {
-                turn,
-                candidate,
-                work,
-            });
+            self.identical_streak =
+                if charged { 0 } else { self.identical_streak.saturating_add(1) };
+            self.rejected.push(Rejected { turn, candidate, work });
         }
     }
 
@@ -131,12 +114,7 @@ impl Accounting {
         if self.attempts >= self.max_attempts(policy) {
             return Some("attempts");
         }
-        if let Counting::ByCandidate {
-            max_identical,
-            max_rejections,
-            ..
-        } = policy.counting
-        {
+        if let Counting::ByCandidate { max_identical, max_rejections, .. } = policy.counting {
             if self.identical_streak >= max_identical {
                 return Some("no_progress");
             }
@@ -144,16 +122,10 @@ impl Accounting {
                 return Some("rejections");
             }
         }
-        if policy
-            .max_tokens
-            .is_some_and(|max| self.usage.tokens >= max)
-        {
+        if policy.max_tokens.is_some_and(|max| self.usage.tokens >= max) {
             return Some("budget_tokens");
         }
         let calls = self.usage.tool_calls;
-        policy
-            .max_tool_calls
-            .is_some_and(|max| calls >= max)
-            .then_some("budget_tool_calls")
+        policy.max_tool_calls.is_some_and(|max| calls >= max).then_some("budget_tool_calls")
     }
 }

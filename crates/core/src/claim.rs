@@ -25,10 +25,7 @@ impl Claim {
     /// A claim that is only text.
     #[must_use]
     pub fn text(response: impl Into<String>) -> Self {
-        Self {
-            response: response.into(),
-            ..Self::default()
-        }
+        Self { response: response.into(), ..Self::default() }
     }
 }
 

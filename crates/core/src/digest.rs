@@ -54,9 +54,7 @@ impl FromStr for Digest {
     type Err = DigestParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = DigestParseError {
-            length: text.chars().count(),
-        };
+        let error = DigestParseError { length: text.chars().count() };
         let digits: Vec<u8> = text.bytes().filter_map(nibble).collect();
         if text.len() != 64 || digits.len() != 64 {
             return Err(error);
@@ -100,23 +98,14 @@ mod tests {
         let text = format!("{}{}", "00ff10a5".repeat(7), "deadbeef");
         let digest: Digest = text.parse().unwrap();
         assert_eq!(digest.to_string(), text);
-        assert_eq!(
-            serde_json::to_string(&digest).unwrap(),
-            format!("\"{text}\"")
-        );
+        assert_eq!(serde_json::to_string(&digest).unwrap(), format!("\"{text}\""));
         assert_eq!(digest.short(), "00ff10a500ff");
     }
 
     #[test]
     fn refuses_every_other_spelling() {
-        for text in [
-            "",
-            "ab",
-            &"A".repeat(64),
-            &"g".repeat(64),
-            &"a".repeat(63),
-            &"é".repeat(32),
-        ] {
+        for text in ["", "ab", &"A".repeat(64), &"g".repeat(64), &"a".repeat(63), &"é".repeat(32)]
+        {
             assert!(text.parse::<Digest>().is_err(), "{text}");
         }
     }

@@ -241,10 +241,7 @@ pub enum Answer {
     },
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature serde asks for"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
 fn is_false(value: &bool) -> bool {
     !*value
 }

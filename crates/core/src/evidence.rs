@@ -23,12 +23,7 @@ impl Evidence {
     /// An observation without bytes, such as an absent file.
     #[must_use]
     pub fn new(source: impl Into<String>, observed: impl Into<String>) -> Self {
-        Self {
-            source: source.into(),
-            observed: observed.into(),
-            digest: None,
-            span: None,
-        }
+        Self { source: source.into(), observed: observed.into(), digest: None, span: None }
     }
 
     /// Adds the digest of the bytes that were read.

@@ -100,23 +100,15 @@ impl Code {
     /// and cutting at 64 characters. Empty text becomes `unnamed`.
     #[must_use]
     pub fn slug(text: &str) -> Self {
-        let slug: String = text
-            .chars()
-            .map(|c| c.to_ascii_lowercase())
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .take(64)
-            .collect();
-        if slug.is_empty() {
-            Self("unnamed".to_owned())
-        } else {
-            Self(slug)
-        }
+        let slug: String =
+            text.chars()
+                .map(|c| c.to_ascii_lowercase())
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' }
+                })
+                .take(64)
+                .collect();
+        if slug.is_empty() { Self("unnamed".to_owned()) } else { Self(slug) }
     }
 }
 
@@ -177,18 +169,12 @@ pub struct Turn {
 
 impl Turn {
     /// The first turn of a new run.
-    pub const FIRST: Self = Self {
-        epoch: 0,
-        number: 0,
-    };
+    pub const FIRST: Self = Self { epoch: 0, number: 0 };
 
     /// The turn after this one.
     #[must_use]
     pub const fn next(self) -> Self {
-        Self {
-            epoch: self.epoch,
-            number: self.number.saturating_add(1),
-        }
+        Self { epoch: self.epoch, number: self.number.saturating_add(1) }
     }
 }
 
@@ -198,16 +184,10 @@ mod tests {
 
     #[test]
     fn names_are_checked_on_parse_and_on_deserialise() {
-        assert_eq!(
-            "file_missing".parse::<Code>().unwrap().as_str(),
-            "file_missing"
-        );
+        assert_eq!("file_missing".parse::<Code>().unwrap().as_str(), "file_missing");
         for text in ["", "a b", "Ü", "UPPER", &"a".repeat(65), "a\n"] {
             assert!(text.parse::<Code>().is_err(), "{text:?}");
-            assert!(
-                serde_json::from_value::<Code>(text.into()).is_err(),
-                "{text:?}"
-            );
+            assert!(serde_json::from_value::<Code>(text.into()).is_err(), "{text:?}");
         }
         assert!("run_01-AB".parse::<RunId>().is_ok());
         assert!("../etc".parse::<RunId>().is_err());

@@ -55,10 +55,7 @@ impl Judgement {
 /// Merges the findings of all checks; their order does not matter.
 #[must_use]
 pub fn merge<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Judgement {
-    findings
-        .into_iter()
-        .map(judgement_of)
-        .fold(Judgement::Unverified, worse)
+    findings.into_iter().map(judgement_of).fold(Judgement::Unverified, worse)
 }
 
 fn judgement_of(finding: &Finding) -> Judgement {

@@ -132,24 +132,14 @@ impl Policy {
     /// # Errors
     /// [`PolicyError::Bound`] naming the first field out of its range.
     pub fn validate(&self) -> Result<(), PolicyError> {
-        bound(
-            "max_attempts",
-            self.max_attempts.into(),
-            1,
-            MAX_ATTEMPTS.into(),
-        )?;
+        bound("max_attempts", self.max_attempts.into(), 1, MAX_ATTEMPTS.into())?;
         bound("max_interruptions", self.max_interruptions.into(), 0, 1000)?;
         bound("max_verify_tries", self.max_verify_tries.into(), 1, 100)?;
         bound("verify_backoff_ms", self.verify_backoff_ms, 1, 60_000)?;
         if let Some(wall_ms) = self.wall_ms {
             bound("wall_ms", wall_ms, 1, MAX_WALL_MS)?;
         }
-        if let Counting::ByCandidate {
-            max_identical,
-            max_rejections,
-            ..
-        } = self.counting
-        {
+        if let Counting::ByCandidate { max_identical, max_rejections, .. } = self.counting {
             bound("max_identical", max_identical.into(), 1, 100)?;
             bound("max_rejections", max_rejections.into(), 1, 1000)?;
         }
@@ -198,10 +188,5 @@ fn bound(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), Poli
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError::Bound {
-        field,
-        value,
-        min,
-        max,
-    })
+    Err(PolicyError::Bound { field, value, min, max })
 }

@@ -102,11 +102,7 @@ impl Fault {
     /// A fault without a location.
     #[must_use]
     pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self {
-            code: Code::slug(code),
-            message: message.into(),
-            location: None,
-        }
+        Self { code: Code::slug(code), message: message.into(), location: None }
     }
 
     /// Adds where it broke.

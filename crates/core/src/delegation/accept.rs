@@ -20,85 +20,36 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
     let name = input.name();
     let not_now = Refusal::NotNow { stage, input: name };
     match input {
-        Input::Observed {
-            phase,
-            manifest,
-            judge,
-        } => match (stage, phase) {
+        Input::Observed { phase, manifest, judge } => match (stage, phase) {
             (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
-                event(Event::WorldObserved {
-                    phase,
-                    manifest,
-                    judge,
-                })
+                event(Event::WorldObserved { phase, manifest, judge })
             }
             _ => Err(not_now),
         },
-        Input::Unreadable {
-            phase,
-            code,
-            detail,
-        } => match (stage, phase) {
+        Input::Unreadable { phase, code, detail } => match (stage, phase) {
             (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
-                event(Event::WorldUnreadable {
-                    phase,
-                    code,
-                    detail,
-                })
+                event(Event::WorldUnreadable { phase, code, detail })
             }
             _ => Err(not_now),
         },
-        Input::CheckFinished {
-            check,
-            finding,
-            judge,
-            elapsed_ms,
-        } => match stage {
-            Stage::RedChecking {
-                check: expected, ..
-            } => {
+        Input::CheckFinished { check, finding, judge, elapsed_ms } => match stage {
+            Stage::RedChecking { check: expected, .. } => {
                 same_check(expected, check)?;
                 let discrimination = discrimination(&finding);
-                event(Event::CheckRed {
-                    check,
-                    discrimination,
-                    finding,
-                    elapsed_ms,
-                })
+                event(Event::CheckRed { check, discrimination, finding, elapsed_ms })
             }
-            Stage::Checking {
-                check: expected, ..
-            } => {
+            Stage::Checking { check: expected, .. } => {
                 same_check(expected, check)?;
-                event(Event::CheckFinished {
-                    check,
-                    finding,
-                    judge,
-                    elapsed_ms,
-                })
+                event(Event::CheckFinished { check, finding, judge, elapsed_ms })
             }
             _ => Err(not_now),
         },
-        Input::Claimed {
-            turn,
-            submission,
-            candidate,
-            claim,
-            work,
-            usage,
-        } => {
+        Input::Claimed { turn, submission, candidate, claim, work, usage } => {
             if let Some(answer) = answered_before(fold, turn, Some(&candidate)) {
                 return Ok(Accepted::Nothing(answer));
             }
             at_work(stage, turn, not_now)?;
-            event(Event::ClaimReceived {
-                turn,
-                submission,
-                candidate,
-                claim,
-                work,
-                usage,
-            })
+            event(Event::ClaimReceived { turn, submission, candidate, claim, work, usage })
         }
         Input::DelegateFailed { turn, code, detail } => {
             if let Some(answer) = answered_before(fold, turn, None) {
@@ -115,9 +66,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         Input::Resume => match stage {
             Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
             Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
-            _ => event(Event::RunResumed {
-                interruptions: fold.interruptions.saturating_add(1),
-            }),
+            _ => event(Event::RunResumed { interruptions: fold.interruptions.saturating_add(1) }),
         },
         Input::Answered { by, answer } => match stage {
             Stage::Escalated { .. } => {
@@ -146,20 +95,13 @@ pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
             let Stage::Escalated { instead_of } = fold.stage else {
                 return None;
             };
-            let code = fold
-                .refusal
-                .clone()
-                .unwrap_or_else(|| Code::slug("answered"));
+            let code = fold.refusal.clone().unwrap_or_else(|| Code::slug("answered"));
             let waived = match answer {
                 Answer::Continue { .. } => return None,
                 Answer::Reject => false,
                 Answer::Waive => true,
             };
-            Some(Event::OutcomeDecided {
-                outcome: instead_of,
-                code,
-                waived,
-            })
+            Some(Event::OutcomeDecided { outcome: instead_of, code, waived })
         }
         _ => None,
     }
@@ -188,9 +130,7 @@ fn event(event: Event) -> Result<Accepted, Refusal> {
 }
 
 fn timer(fold: &Fold, now_ms: u64) -> Accepted {
-    let is_over = fold
-        .deadline_ms()
-        .is_some_and(|deadline_ms| deadline_ms <= now_ms);
+    let is_over = fold.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms);
     match out_of_time(fold).filter(|_| is_over) {
         Some(event) => Accepted::Event(event),
         None => Accepted::Nothing(Handled::Unchanged),
@@ -202,20 +142,14 @@ fn answered_before(fold: &Fold, turn: Turn, candidate: Option<&crate::Digest>) -
     if let Some(judged) = fold.judged_turn(turn) {
         return Some(Handled::Replay(judged.judgement));
     }
-    let current = fold
-        .current
-        .as_ref()
-        .filter(|current| current.turn == turn)?;
+    let current = fold.current.as_ref().filter(|current| current.turn == turn)?;
     (candidate == Some(&current.candidate)).then_some(Handled::Unchanged)
 }
 
 fn at_work(stage: Stage, got: Turn, not_now: Refusal) -> Result<(), Refusal> {
     match stage {
         Stage::Delegated { turn } if turn == got => Ok(()),
-        Stage::Delegated { turn } => Err(Refusal::WrongTurn {
-            expected: turn,
-            got,
-        }),
+        Stage::Delegated { turn } => Err(Refusal::WrongTurn { expected: turn, got }),
         _ => Err(not_now),
     }
 }
@@ -224,10 +158,7 @@ fn same_check(expected: CheckIndex, got: CheckIndex) -> Result<(), Refusal> {
     if expected == got {
         return Ok(());
     }
-    Err(Refusal::WrongCheck {
-        expected: expected.0,
-        got: got.0,
-    })
+    Err(Refusal::WrongCheck { expected: expected.0, got: got.0 })
 }
 
 fn discrimination(finding: &Finding) -> Discrimination {

@@ -14,10 +14,7 @@ pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
         Stage::Ready => Some(dispatch(fold)),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold),
-        Stage::Failed => fold
-            .failure
-            .clone()
-            .map(|(outcome, code)| ended(outcome, code)),
+        Stage::Failed => fold.failure.clone().map(|(outcome, code)| ended(outcome, code)),
         Stage::Opened
         | Stage::RedChecking { .. }
         | Stage::Delegated { .. }
@@ -40,11 +37,7 @@ pub(crate) fn retry_due_ms(fold: &Fold) -> Option<u64> {
 
 /// An outcome without a waiver.
 pub(crate) fn ended(outcome: Outcome, code: Code) -> Event {
-    Event::OutcomeDecided {
-        outcome,
-        code,
-        waived: false,
-    }
+    Event::OutcomeDecided { outcome, code, waived: false }
 }
 
 fn red_check(fold: &Fold) -> Option<Event> {
@@ -56,61 +49,33 @@ fn red_check(fold: &Fold) -> Option<Event> {
         .iter()
         .zip(&fold.red)
         .position(|(decl, red)| decl.subject == Subject::World && red.is_none())?;
-    Some(Event::CheckStarted {
-        phase: Phase::Before,
-        check: CheckIndex::of(next),
-        tries: 1,
-    })
+    Some(Event::CheckStarted { phase: Phase::Before, check: CheckIndex::of(next), tries: 1 })
 }
 
 fn dispatch(fold: &Fold) -> Event {
-    let turn = if fold.judged.is_empty() {
-        fold.turn
-    } else {
-        fold.turn.next()
-    };
-    Event::DelegateDispatched {
-        turn,
-        attempt: fold.accounting.attempts.saturating_add(1),
-    }
+    let turn = if fold.judged.is_empty() { fold.turn } else { fold.turn.next() };
+    Event::DelegateDispatched { turn, attempt: fold.accounting.attempts.saturating_add(1) }
 }
 
 /// Nothing is in flight: the next check, the next try, or the verdict.
 fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     let current = fold.current.as_ref()?;
     if current.tampered {
-        return Some(verdict(
-            fold,
-            current,
-            Judgement::Fail,
-            Code::slug("judge_tampered"),
-        ));
+        return Some(verdict(fold, current, Judgement::Fail, Code::slug("judge_tampered")));
     }
     if let Some(reused) = reuse(fold, current) {
         return Some(reused);
     }
-    if let Some(next) = current
-        .progress
-        .iter()
-        .position(|progress| progress.finding.is_none())
-    {
+    if let Some(next) = current.progress.iter().position(|progress| progress.finding.is_none()) {
         let check = CheckIndex::of(next);
-        return Some(Event::CheckStarted {
-            phase: Phase::After,
-            check,
-            tries: 1,
-        });
+        return Some(Event::CheckStarted { phase: Phase::After, check, tries: 1 });
     }
     let findings = effective_findings(fold, current);
     let judgement = merge(&findings);
     if judgement == Judgement::Inconclusive
         && let Some((check, due_ms)) = next_retry(fold, current)
     {
-        let tries = current
-            .progress
-            .get(check)
-            .map_or(0, |progress| progress.tries)
-            + 1;
+        let tries = current.progress.get(check).map_or(0, |progress| progress.tries) + 1;
         let check = CheckIndex::of(check);
         return (due_ms <= now_ms).then_some(Event::CheckStarted {
             phase: Phase::After,
@@ -125,17 +90,10 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
 /// An unchanged candidate with no work behind it is answered from the record, where the policy
 /// says so.
 fn reuse(fold: &Fold, current: &Submission) -> Option<Event> {
-    let Counting::ByCandidate {
-        reuse_rejection: true,
-        ..
-    } = fold.policy.counting
-    else {
+    let Counting::ByCandidate { reuse_rejection: true, .. } = fold.policy.counting else {
         return None;
     };
-    let earlier = fold
-        .accounting
-        .repeat(current.candidate, current.work())?
-        .unchanged?;
+    let earlier = fold.accounting.repeat(current.candidate, current.work())?.unchanged?;
     let mut event = verdict(fold, current, Judgement::Revise, Code::slug("reused"));
     if let Event::VerdictMerged { reused, .. } = &mut event {
         *reused = Some(earlier);
@@ -148,10 +106,7 @@ fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
     let is_open = |progress: &Progress| {
         matches!(
             progress.finding,
-            Some(Finding::Verdict {
-                verdict: VerdictKind::Inconclusive,
-                ..
-            })
+            Some(Finding::Verdict { verdict: VerdictKind::Inconclusive, .. })
         ) && progress.tries < fold.policy.max_verify_tries
     };
     current
@@ -193,9 +148,7 @@ fn effective_findings(fold: &Fold, current: &Submission) -> Vec<Finding> {
 
 /// The code of the first finding that is as bad as the judgement.
 fn deciding_code(fold: &Fold, judgement: Judgement, findings: &[Finding]) -> Code {
-    let decided = findings
-        .iter()
-        .find(|finding| merge([*finding]) == judgement);
+    let decided = findings.iter().find(|finding| merge([*finding]) == judgement);
     match (judgement, decided) {
         (Judgement::Unverified, _) if fold.checks.is_empty() => Code::slug("no_checks"),
         (Judgement::Unverified, _) if fold.policy.red_first == RedFirst::Require => {
@@ -211,9 +164,7 @@ fn deciding_code(fold: &Fold, judgement: Judgement, findings: &[Finding]) -> Cod
 fn verdict(fold: &Fold, current: &Submission, judgement: Judgement, code: Code) -> Event {
     let work = current.work();
     let repeat = fold.accounting.repeat(current.candidate, work);
-    let counted = fold
-        .accounting
-        .charges(fold.policy.counting, judgement, current.candidate, work);
+    let counted = fold.accounting.charges(fold.policy.counting, judgement, current.candidate, work);
     Event::VerdictMerged {
         turn: current.turn,
         submission: current.id.clone(),
@@ -250,11 +201,9 @@ fn judged(fold: &Fold) -> Option<Event> {
         Judgement::Fault => ended(Outcome::Faulted, code),
         Judgement::Fail => refused(fold.policy.on_fail, Outcome::Rejected, code),
         Judgement::Revise => match fold.accounting.exhausted(&fold.policy) {
-            Some(budget) => refused(
-                fold.policy.on_exhausted,
-                Outcome::Exhausted,
-                Code::slug(budget),
-            ),
+            Some(budget) => {
+                refused(fold.policy.on_exhausted, Outcome::Exhausted, Code::slug(budget))
+            }
             None => dispatch(fold),
         },
     })
@@ -263,19 +212,14 @@ fn judged(fold: &Fold) -> Option<Event> {
 fn refused(on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {
     match on_failure {
         OnFailure::Reject => ended(outcome, code),
-        OnFailure::Escalate => Event::Escalated {
-            instead_of: outcome,
-            code,
-        },
+        OnFailure::Escalate => Event::Escalated { instead_of: outcome, code },
     }
 }
 
 impl Policy {
     /// The wait before try number `tries + 1`, in milliseconds.
     fn backoff_ms(&self, tries: u32) -> u64 {
-        let doubled = self
-            .verify_backoff_ms
-            .saturating_mul(1 << tries.saturating_sub(1).min(20));
+        let doubled = self.verify_backoff_ms.saturating_mul(1 << tries.saturating_sub(1).min(20));
         doubled.min(Self::MAX_BACKOFF_MS)
     }
 }

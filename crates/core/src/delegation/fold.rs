@@ -105,10 +105,7 @@ pub struct Ending {
 impl Submission {
     pub(crate) fn work(&self) -> WorkMarker {
         let workspace = self.world.map_or(self.candidate, |world| world.manifest);
-        WorkMarker {
-            steps: self.steps,
-            workspace,
-        }
+        WorkMarker { steps: self.steps, workspace }
     }
 }
 
@@ -146,25 +143,16 @@ impl Fold {
     /// How a check stands after the red run.
     pub(crate) fn discrimination(&self, check: usize) -> Discrimination {
         let exempt = self.policy.red_first == RedFirst::Off
-            || self
-                .checks
-                .get(check)
-                .is_none_or(|decl| decl.subject == Subject::Claim);
+            || self.checks.get(check).is_none_or(|decl| decl.subject == Subject::Claim);
         if exempt {
             return Discrimination::Exempt;
         }
-        self.red
-            .get(check)
-            .copied()
-            .flatten()
-            .unwrap_or(Discrimination::NotAssessed)
+        self.red.get(check).copied().flatten().unwrap_or(Discrimination::NotAssessed)
     }
 
     /// The time at which the run's own budget ends.
     pub(crate) fn deadline_ms(&self) -> Option<u64> {
-        self.policy
-            .wall_ms
-            .map(|wall_ms| self.opened_at_ms.saturating_add(wall_ms))
+        self.policy.wall_ms.map(|wall_ms| self.opened_at_ms.saturating_add(wall_ms))
     }
 
     /// Folds one event in. Whether it may happen was decided before.
@@ -173,35 +161,17 @@ impl Fold {
         self.is_replay = matches!(event, Event::RunResumed { .. });
         match event {
             Event::RunOpened { .. } => {}
-            Event::WorldObserved {
-                phase,
-                manifest,
-                judge,
-            } => {
-                self.observed(
-                    *phase,
-                    World {
-                        manifest: *manifest,
-                        judge: *judge,
-                    },
-                );
+            Event::WorldObserved { phase, manifest, judge } => {
+                self.observed(*phase, World { manifest: *manifest, judge: *judge });
             }
             Event::WorldUnreadable { code, .. } => {
                 self.failure = Some((Outcome::Faulted, code.clone()));
                 self.stage = Stage::Failed;
             }
-            Event::CheckStarted {
-                phase,
-                check,
-                tries,
-            } => {
+            Event::CheckStarted { phase, check, tries } => {
                 self.check_started(at_ms, *phase, *check, *tries);
             }
-            Event::CheckRed {
-                check,
-                discrimination,
-                ..
-            } => {
+            Event::CheckRed { check, discrimination, .. } => {
                 if let Some(red) = self.red.get_mut(check.as_usize()) {
                     *red = Some(*discrimination);
                 }
@@ -211,14 +181,7 @@ impl Fold {
                 self.turn = *turn;
                 self.stage = Stage::Delegated { turn: *turn };
             }
-            Event::ClaimReceived {
-                turn,
-                submission,
-                candidate,
-                claim,
-                work,
-                usage,
-            } => {
+            Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
                 self.accounting.usage = self.accounting.usage.plus(*usage);
                 self.current = Some(Submission {
                     turn: *turn,
@@ -236,43 +199,21 @@ impl Fold {
                 self.failure = Some((Outcome::DelegateFailed, code.clone()));
                 self.stage = Stage::Failed;
             }
-            Event::CheckFinished {
-                check,
-                finding,
-                judge,
-                elapsed_ms,
-            } => {
+            Event::CheckFinished { check, finding, judge, elapsed_ms } => {
                 self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms);
             }
-            Event::VerdictMerged {
-                judgement,
-                code,
-                counted,
-                reused,
-                ..
-            } => {
+            Event::VerdictMerged { judgement, code, counted, reused, .. } => {
                 self.verdict_merged(*judgement, code, *counted, *reused);
             }
             Event::RunResumed { interruptions } => self.resumed(at_ms, *interruptions),
             Event::Escalated { instead_of, code } => {
                 self.refusal = Some(code.clone());
-                self.stage = Stage::Escalated {
-                    instead_of: *instead_of,
-                };
+                self.stage = Stage::Escalated { instead_of: *instead_of };
             }
             Event::Answered { answer, .. } => self.answered(*answer),
-            Event::OutcomeDecided {
-                outcome,
-                code,
-                waived,
-            } => {
+            Event::OutcomeDecided { outcome, code, waived } => {
                 let code = code.clone();
-                self.ended = Some(Ending {
-                    outcome: *outcome,
-                    code,
-                    waived: *waived,
-                    at_ms,
-                });
+                self.ended = Some(Ending { outcome: *outcome, code, waived: *waived, at_ms });
                 self.stage = Stage::Decided { outcome: *outcome };
             }
             Event::Sealed { outcome } => self.stage = Stage::Sealed { outcome: *outcome },
@@ -351,8 +292,7 @@ impl Fold {
             findings.clone_from(&earlier.findings);
             elapsed_ms = vec![0; earlier.elapsed_ms.len()];
         }
-        self.accounting
-            .judged(current.turn, judgement, counted, current.candidate, work);
+        self.accounting.judged(current.turn, judgement, counted, current.candidate, work);
         self.judged.push(JudgedTurn {
             turn: current.turn,
             submission: current.id,
@@ -370,11 +310,7 @@ impl Fold {
     /// A check that was in flight gets its whole time again: the crash was not its fault.
     fn resumed(&mut self, at_ms: u64, interruptions: u32) {
         self.interruptions = interruptions;
-        for progress in self
-            .current
-            .iter_mut()
-            .flat_map(|current| &mut current.progress)
-        {
+        for progress in self.current.iter_mut().flat_map(|current| &mut current.progress) {
             progress.since_ms = at_ms;
         }
     }

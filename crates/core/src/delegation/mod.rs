@@ -95,15 +95,8 @@ impl Delegation {
             checks: checks.clone(),
         };
         let fold = Fold::open(now_ms, run, request, policy, checks);
-        let mut machine = Self {
-            fold,
-            now_ms,
-            effects: VecDeque::new(),
-        };
-        machine.effects.push_back(Effect::Append(vec![Entry {
-            at_ms: now_ms,
-            event,
-        }]));
+        let mut machine = Self { fold, now_ms, effects: VecDeque::new() };
+        machine.effects.push_back(Effect::Append(vec![Entry { at_ms: now_ms, event }]));
         machine.push_pending();
         Ok(machine)
     }
@@ -116,11 +109,7 @@ impl Delegation {
         let is_timer = input == Input::Timer;
         let is_seal = input == Input::Sealed;
         // The closing entry was made when the seal was asked for; it keeps that time.
-        let now_ms = if is_seal {
-            self.now_ms
-        } else {
-            now_ms.max(self.now_ms)
-        };
+        let now_ms = if is_seal { self.now_ms } else { now_ms.max(self.now_ms) };
         let mut entries = Vec::new();
         match accept::accept(&self.fold, now_ms, input)? {
             Accepted::Event(event) => {
@@ -157,10 +146,7 @@ impl Delegation {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
         let deadline_ms = accept::out_of_time(&self.fold).and_then(|_| self.fold.deadline_ms());
-        [deadline_ms, decide::retry_due_ms(&self.fold)]
-            .into_iter()
-            .flatten()
-            .min()
+        [deadline_ms, decide::retry_due_ms(&self.fold)].into_iter().flatten().min()
     }
 
     /// The run.
@@ -220,9 +206,7 @@ impl Delegation {
     /// How each check stands after the red run, in order.
     #[must_use]
     pub fn discrimination(&self) -> Vec<Discrimination> {
-        (0..self.fold.checks.len())
-            .map(|check| self.fold.discrimination(check))
-            .collect()
+        (0..self.fold.checks.len()).map(|check| self.fold.discrimination(check)).collect()
     }
 
     /// Claims that were checked and charged to the delegate.
@@ -287,17 +271,13 @@ impl Delegation {
     }
 
     fn push_pending(&mut self) {
-        self.effects
-            .extend(pending::pending(&self.fold, self.now_ms));
+        self.effects.extend(pending::pending(&self.fold, self.now_ms));
     }
 }
 
 fn validate_checks(checks: &[CheckDecl]) -> Result<(), OpenError> {
     if checks.len() > Delegation::MAX_CHECKS {
-        return Err(OpenError::TooManyChecks {
-            max: Delegation::MAX_CHECKS,
-            got: checks.len(),
-        });
+        return Err(OpenError::TooManyChecks { max: Delegation::MAX_CHECKS, got: checks.len() });
     }
     let mut seen = std::collections::BTreeSet::new();
     for CheckDecl { id, timeout_ms, .. } in checks {
@@ -305,10 +285,7 @@ fn validate_checks(checks: &[CheckDecl]) -> Result<(), OpenError> {
             return Err(OpenError::DuplicateCheck { id: id.clone() });
         }
         if !(1..=MAX_CHECK_MS).contains(timeout_ms) {
-            return Err(OpenError::CheckTimeout {
-                id: id.clone(),
-                timeout_ms: *timeout_ms,
-            });
+            return Err(OpenError::CheckTimeout { id: id.clone(), timeout_ms: *timeout_ms });
         }
     }
     Ok(())

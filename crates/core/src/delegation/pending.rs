@@ -8,12 +8,8 @@ use crate::{CheckIndex, Effect, Entry, Event, Judgement, Outcome, Phase};
 /// The effects that are pending in this state, in order.
 pub(crate) fn pending(fold: &Fold, now_ms: u64) -> Vec<Effect> {
     match fold.stage {
-        Stage::Opened => vec![Effect::Snapshot {
-            phase: Phase::Before,
-        }],
-        Stage::Claimed => vec![Effect::Snapshot {
-            phase: Phase::After,
-        }],
+        Stage::Opened => vec![Effect::Snapshot { phase: Phase::Before }],
+        Stage::Claimed => vec![Effect::Snapshot { phase: Phase::After }],
         Stage::RedChecking { check, tries } => {
             vec![run_check(fold, Phase::Before, check, tries, now_ms)]
         }
@@ -30,10 +26,7 @@ pub(crate) fn pending(fold: &Fold, now_ms: u64) -> Vec<Effect> {
         }],
         Stage::Escalated { instead_of } => vec![Effect::Escalate { instead_of }],
         Stage::Decided { outcome } => {
-            let entry = Entry {
-                at_ms: now_ms,
-                event: Event::Sealed { outcome },
-            };
+            let entry = Entry { at_ms: now_ms, event: Event::Sealed { outcome } };
             vec![release(fold, outcome), Effect::Seal(entry)]
         }
         Stage::RedReady
@@ -65,10 +58,7 @@ fn release(fold: &Fold, outcome: Outcome) -> Effect {
 }
 
 fn run_check(fold: &Fold, phase: Phase, check: CheckIndex, tries: u32, now_ms: u64) -> Effect {
-    let whole_ms = fold
-        .checks
-        .get(check.as_usize())
-        .map_or(1, |decl| decl.timeout_ms);
+    let whole_ms = fold.checks.get(check.as_usize()).map_or(1, |decl| decl.timeout_ms);
     let current = fold.current.as_ref().filter(|_| phase == Phase::After);
     let spent_ms = current
         .and_then(|current| current.progress.get(check.as_usize()))
@@ -82,13 +72,10 @@ fn run_check(fold: &Fold, phase: Phase, check: CheckIndex, tries: u32, now_ms: u
         attempt,
         tries,
         is_replay: fold.is_replay,
-        timeout_ms: remaining_ms(fold, now_ms)
-            .map_or(left_ms, |run_ms| run_ms.min(left_ms))
-            .max(1),
+        timeout_ms: remaining_ms(fold, now_ms).map_or(left_ms, |run_ms| run_ms.min(left_ms)).max(1),
     }
 }
 
 fn remaining_ms(fold: &Fold, now_ms: u64) -> Option<u64> {
-    fold.deadline_ms()
-        .map(|deadline_ms| deadline_ms.saturating_sub(now_ms))
+    fold.deadline_ms().map(|deadline_ms| deadline_ms.saturating_sub(now_ms))
 }

@@ -62,33 +62,17 @@ impl Delegation {
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut entries = entries.into_iter();
         let first = entries.next().ok_or(ReplayError::Empty)?;
-        let Event::RunOpened {
-            run,
-            request,
-            policy,
-            checks,
-        } = &first.event
-        else {
-            return Err(ReplayError::NotOpened {
-                got: first.event.name(),
-            });
+        let Event::RunOpened { run, request, policy, checks } = &first.event else {
+            return Err(ReplayError::NotOpened { got: first.event.name() });
         };
-        let mut machine = Self::open(
-            first.at_ms,
-            run.clone(),
-            *request,
-            policy.clone(),
-            checks.clone(),
-        )?;
+        let mut machine =
+            Self::open(first.at_ms, run.clone(), *request, policy.clone(), checks.clone())?;
         machine.effects = VecDeque::new();
         let mut forced = None;
         for entry in entries {
             let seq = machine.fold.entries;
             if entry.at_ms < machine.now_ms {
-                return Err(ReplayError::Time {
-                    seq,
-                    back_ms: machine.now_ms - entry.at_ms,
-                });
+                return Err(ReplayError::Time { seq, back_ms: machine.now_ms - entry.at_ms });
             }
             admit(&machine.fold, seq, entry, forced.take())?;
             forced = accept::forced(&machine.fold, &entry.event);
@@ -102,11 +86,7 @@ impl Delegation {
 fn admit(fold: &Fold, seq: u64, entry: &Entry, forced: Option<Event>) -> Result<(), ReplayError> {
     let got = entry.event.name();
     if let Some(forced) = forced {
-        return if forced == entry.event {
-            Ok(())
-        } else {
-            Err(ReplayError::Differs { seq, got })
-        };
+        return if forced == entry.event { Ok(()) } else { Err(ReplayError::Differs { seq, got }) };
     }
     let expected = decide::follow_up(fold, entry.at_ms);
     if expected.as_ref() == Some(&entry.event) {
@@ -117,87 +97,35 @@ fn admit(fold: &Fold, seq: u64, entry: &Entry, forced: Option<Event>) -> Result<
         Some(Ok(Accepted::Event(event))) if event == entry.event => Ok(()),
         Some(Ok(Accepted::Event(_))) => Err(ReplayError::Differs { seq, got }),
         _ if differs => Err(ReplayError::Differs { seq, got }),
-        _ => Err(ReplayError::Impossible {
-            seq,
-            got,
-            stage: fold.stage,
-        }),
+        _ => Err(ReplayError::Impossible { seq, got, stage: fold.stage }),
     }
 }
 
 /// The input that leads to an event; `None` for events that the machine decides alone.
 fn input_of(event: &Event) -> Option<Input> {
     Some(match event.clone() {
-        Event::WorldObserved {
-            phase,
-            manifest,
-            judge,
-        } => Input::Observed {
-            phase,
-            manifest,
-            judge,
-        },
-        Event::WorldUnreadable {
-            phase,
-            code,
-            detail,
-        } => Input::Unreadable {
-            phase,
-            code,
-            detail,
-        },
-        Event::CheckRed {
-            check,
-            finding,
-            elapsed_ms,
-            ..
-        } => {
+        Event::WorldObserved { phase, manifest, judge } => {
+            Input::Observed { phase, manifest, judge }
+        }
+        Event::WorldUnreadable { phase, code, detail } => Input::Unreadable { phase, code, detail },
+        Event::CheckRed { check, finding, elapsed_ms, .. } => {
             // The red run records no judge digest: the seal is what it is taken from.
             let judge = crate::Digest::from_bytes([0; 32]);
-            Input::CheckFinished {
-                check,
-                finding,
-                judge,
-                elapsed_ms,
-            }
+            Input::CheckFinished { check, finding, judge, elapsed_ms }
         }
-        Event::CheckFinished {
-            check,
-            finding,
-            judge,
-            elapsed_ms,
-        } => Input::CheckFinished {
-            check,
-            finding,
-            judge,
-            elapsed_ms,
-        },
-        Event::ClaimReceived {
-            turn,
-            submission,
-            candidate,
-            claim,
-            work,
-            usage,
-        } => Input::Claimed {
-            turn,
-            submission,
-            candidate,
-            claim,
-            work,
-            usage,
-        },
+        Event::CheckFinished { check, finding, judge, elapsed_ms } => {
+            Input::CheckFinished { check, finding, judge, elapsed_ms }
+        }
+        Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
+            Input::Claimed { turn, submission, candidate, claim, work, usage }
+        }
         Event::DelegateFailed { turn, code, detail } => {
             Input::DelegateFailed { turn, code, detail }
         }
         Event::RunResumed { .. } => Input::Resume,
         Event::Answered { by, answer } => Input::Answered { by, answer },
         Event::Sealed { .. } => Input::Sealed,
-        Event::OutcomeDecided {
-            outcome: Outcome::Cancelled,
-            code,
-            ..
-        } => Input::Cancel { code },
+        Event::OutcomeDecided { outcome: Outcome::Cancelled, code, .. } => Input::Cancel { code },
         Event::OutcomeDecided { code, .. } if is_time(&code) => Input::Timer,
         Event::OutcomeDecided { .. }
         | Event::RunOpened { .. }

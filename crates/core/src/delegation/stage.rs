@@ -21,10 +21,7 @@ use crate::{CheckIndex, Outcome, Turn};
 /// | `Decided` | the seal |
 /// | `Sealed` | nothing, ever |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(
-    missing_docs,
-    reason = "the table above has one row per variant; fields are their types"
-)]
+#[expect(missing_docs, reason = "the table above has one row per variant; fields are their types")]
 pub enum Stage {
     Opened,
     RedReady,
