@@ -59,21 +59,13 @@ impl Request {
     /// A GET under the policy's own limits.
     #[must_use]
     pub fn get(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            method: Method::Get,
-            max_body_bytes: None,
-            timeout: None,
-        }
+        Self { url: url.into(), method: Method::Get, max_body_bytes: None, timeout: None }
     }
 
     /// A HEAD under the policy's own limits.
     #[must_use]
     pub fn head(url: impl Into<String>) -> Self {
-        Self {
-            method: Method::Head,
-            ..Self::get(url)
-        }
+        Self { method: Method::Head, ..Self::get(url) }
     }
 }
 
@@ -100,10 +92,7 @@ impl Response {
     /// The first value of a header, by its lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     /// The body as text, invalid UTF-8 replaced.
@@ -133,13 +122,7 @@ impl Client {
     ) -> Result<Self, PolicyError> {
         policy.validate()?;
         let roots = extra_roots.into_iter().map(CertificateDer::from).collect();
-        Ok(Self {
-            inner: Arc::new(Inner {
-                policy,
-                resolver,
-                tls: Tls::new(roots),
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { policy, resolver, tls: Tls::new(roots) }) })
     }
 
     /// The policy this client obeys.
@@ -162,9 +145,7 @@ impl Client {
     ) -> Result<Response, EgressError> {
         let started = Instant::now();
         let policy = &self.inner.policy;
-        let limit = request
-            .timeout
-            .map_or(policy.total_timeout, |t| t.min(policy.total_timeout));
+        let limit = request.timeout.map_or(policy.total_timeout, |t| t.min(policy.total_timeout));
         let mut at = parse(&request.url)?;
         let mut hop_host = shown_host(&at);
         let walk = self.walk(request, &mut at, &mut hop_host);
@@ -176,10 +157,7 @@ impl Client {
         let mut response = match walked {
             None => return Err(EgressError::Cancelled { host: hop_host }),
             Some(Err(_)) => {
-                return Err(EgressError::TimedOut {
-                    host: hop_host,
-                    limit,
-                });
+                return Err(EgressError::TimedOut { host: hop_host, limit });
             }
             Some(Ok(walked)) => walked?,
         };
@@ -214,18 +192,12 @@ impl Client {
             }
             *at = next;
         }
-        Err(EgressError::TooManyRedirects {
-            host: hop_host.clone(),
-            max_redirects,
-        })
+        Err(EgressError::TooManyRedirects { host: hop_host.clone(), max_redirects })
     }
 
     /// One hop: judge the URL, resolve and judge the addresses, connect to just those.
     async fn ask(&self, method: Method, url: &Url) -> Result<reqwest::Response, EgressError> {
-        let denied = |why| EgressError::Denied {
-            host: shown_host(url),
-            why,
-        };
+        let denied = |why| EgressError::Denied { host: shown_host(url), why };
         self.inner.policy.permit_url(url).map_err(denied)?;
         let addresses = self.vetted_addresses(url).await?;
         let client = self.single_use_client(url, &addresses)?;
@@ -233,21 +205,12 @@ impl Client {
             Method::Get => reqwest::Method::GET,
             Method::Head => reqwest::Method::HEAD,
         };
-        let answer = client
-            .request(method, url.clone())
-            .send()
-            .await
-            .map_err(|e| self.failed(url, &e))?;
-        let head_bytes: usize = answer
-            .headers()
-            .iter()
-            .map(|(n, v)| n.as_str().len() + v.len() + 4)
-            .sum();
+        let answer =
+            client.request(method, url.clone()).send().await.map_err(|e| self.failed(url, &e))?;
+        let head_bytes: usize =
+            answer.headers().iter().map(|(n, v)| n.as_str().len() + v.len() + 4).sum();
         if u64::try_from(head_bytes).unwrap_or(u64::MAX) > MAX_HEAD_BYTES {
-            return Err(EgressError::TooLarge {
-                host: shown_host(url),
-                max_bytes: MAX_HEAD_BYTES,
-            });
+            return Err(EgressError::TooLarge { host: shown_host(url), max_bytes: MAX_HEAD_BYTES });
         }
         Ok(answer)
     }
@@ -268,10 +231,7 @@ impl Client {
         let mut addresses =
             match tokio::time::timeout(limit, self.inner.resolver.resolve(name)).await {
                 Err(_) => {
-                    return Err(EgressError::TimedOut {
-                        host: shown_host(url),
-                        limit,
-                    });
+                    return Err(EgressError::TimedOut { host: shown_host(url), limit });
                 }
                 Ok(Err(e)) => return Err(unresolved(e.to_string())),
                 Ok(Ok(addresses)) if addresses.is_empty() => {
@@ -283,10 +243,7 @@ impl Client {
             self.inner
                 .policy
                 .permit_address(&host, port, address.ip())
-                .map_err(|why| EgressError::Denied {
-                    host: shown_host(url),
-                    why,
-                })?;
+                .map_err(|why| EgressError::Denied { host: shown_host(url), why })?;
         }
         addresses.truncate(MAX_ADDRESSES);
         Ok(addresses)
@@ -298,15 +255,9 @@ impl Client {
         url: &Url,
         addresses: &[SocketAddr],
     ) -> Result<reqwest::Client, EgressError> {
-        let unreachable = |why| EgressError::Unreachable {
-            host: shown_host(url),
-            why,
-        };
+        let unreachable = |why| EgressError::Unreachable { host: shown_host(url), why };
         let tls = if url.scheme() == "https" {
-            self.inner
-                .tls
-                .trusted()
-                .map_err(|detail| unreachable(Unreachable::NoRoots { detail }))
+            self.inner.tls.trusted().map_err(|detail| unreachable(Unreachable::NoRoots { detail }))
         } else {
             Tls::trusting_nobody().map_err(|detail| unreachable(Unreachable::Connect { detail }))
         }?;
@@ -323,11 +274,7 @@ impl Client {
         if let Some(url::Host::Domain(name)) = url.host() {
             builder = builder.resolve_to_addrs(name, addresses);
         }
-        builder.build().map_err(|e| {
-            unreachable(Unreachable::Connect {
-                detail: innermost(&e),
-            })
-        })
+        builder.build().map_err(|e| unreachable(Unreachable::Connect { detail: innermost(&e) }))
     }
 
     async fn read(
@@ -337,9 +284,7 @@ impl Client {
         url: &Url,
     ) -> Result<Response, EgressError> {
         let policy_max = self.inner.policy.max_body_bytes;
-        let max = request
-            .max_body_bytes
-            .map_or(policy_max, |max| max.min(policy_max));
+        let max = request.max_body_bytes.map_or(policy_max, |max| max.min(policy_max));
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         let mut body = Vec::new();
         let mut truncated = false;
@@ -355,10 +300,7 @@ impl Client {
             .headers()
             .iter()
             .map(|(n, v)| {
-                (
-                    n.as_str().to_owned(),
-                    String::from_utf8_lossy(v.as_bytes()).into_owned(),
-                )
+                (n.as_str().to_owned(), String::from_utf8_lossy(v.as_bytes()).into_owned())
             })
             .collect();
         Ok(Response {
@@ -375,10 +317,7 @@ impl Client {
         let host = shown_host(url);
         let detail = innermost(error);
         if error.is_timeout() {
-            return EgressError::TimedOut {
-                host,
-                limit: self.inner.policy.connect_timeout,
-            };
+            return EgressError::TimedOut { host, limit: self.inner.policy.connect_timeout };
         }
         let why = if error.is_connect() {
             Unreachable::Connect { detail }
@@ -391,9 +330,7 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("policy", &self.inner.policy)
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("policy", &self.inner.policy).finish_non_exhaustive()
     }
 }
 
@@ -402,9 +339,7 @@ struct NoResolver;
 
 impl reqwest::dns::Resolve for NoResolver {
     fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        Box::pin(std::future::ready(Err(
-            "no address was vetted for this name".into(),
-        )))
+        Box::pin(std::future::ready(Err("no address was vetted for this name".into())))
     }
 }
 
@@ -443,16 +378,12 @@ fn redirect_target(answer: &reqwest::Response, from: &Url) -> Result<Option<Url>
 }
 
 fn bad(url: &str, why: &'static str) -> EgressError {
-    EgressError::BadUrl {
-        url: url.chars().take(200).collect(),
-        why,
-    }
+    EgressError::BadUrl { url: url.chars().take(200).collect(), why }
 }
 
 fn shown_host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
-    url.port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The words of the first cause; the outer layers repeat the URL.

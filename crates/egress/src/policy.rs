@@ -44,14 +44,8 @@ impl EgressPolicy {
         private: impl IntoIterator<Item = &'a str>,
     ) -> Result<Self, crate::RuleError> {
         Ok(Self {
-            allow_hosts: hosts
-                .into_iter()
-                .map(str::parse)
-                .collect::<Result<_, _>>()?,
-            allow_private: private
-                .into_iter()
-                .map(str::parse)
-                .collect::<Result<_, _>>()?,
+            allow_hosts: hosts.into_iter().map(str::parse).collect::<Result<_, _>>()?,
+            allow_private: private.into_iter().map(str::parse).collect::<Result<_, _>>()?,
             ..Self::default()
         })
     }
@@ -86,11 +80,7 @@ impl EgressPolicy {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(Denial::HostNotAllowed);
         };
-        let mut named = self
-            .allow_hosts
-            .iter()
-            .filter(|rule| rule.matches_host(&host))
-            .peekable();
+        let mut named = self.allow_hosts.iter().filter(|rule| rule.matches_host(&host)).peekable();
         if named.peek().is_none() {
             return Err(Denial::HostNotAllowed);
         }
@@ -119,18 +109,10 @@ impl EgressPolicy {
         let literal = self.allow_hosts.iter().any(|rule| {
             rule.matches_host(host) && rule.matches_port(port) && rule.names_private(address)
         });
-        if literal
-            || self
-                .allow_private
-                .iter()
-                .any(|rule| rule.matches(host, port, address))
-        {
+        if literal || self.allow_private.iter().any(|rule| rule.matches(host, port, address)) {
             return Ok(());
         }
-        Err(Denial::PrivateAddress {
-            address,
-            range: range.name,
-        })
+        Err(Denial::PrivateAddress { address, range: range.name })
     }
 }
 

@@ -42,8 +42,7 @@ impl HostRule {
     /// Whether the rule names this port: the written one, else 80 and 443.
     #[must_use]
     pub fn matches_port(&self, port: u16) -> bool {
-        self.port
-            .map_or(port == 80 || port == 443, |named| named == port)
+        self.port.map_or(port == 80 || port == 443, |named| named == port)
     }
 
     /// Whether naming this rule also names `address` as wanted although it is not public: an
@@ -61,14 +60,11 @@ impl FromStr for HostRule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
-        let bad = |why| RuleError {
-            rule: clip(text),
-            why,
-        };
+        let bad = |why| RuleError { rule: clip(text), why };
         let (host, port) = split_port(text).ok_or_else(|| bad("the port is not 1 to 65535"))?;
         if let Some(suffix) = host.strip_prefix("*.") {
             return match Host::parse(suffix) {
-                Ok(Host::Domain(name)) if trimmed(&name).contains('.') => {
+                Ok(Host::Domain(name)) if is_domain_suffix(trimmed(&name)) => {
                     let host = HostPattern::Subdomains(trimmed(&name).to_owned());
                     Ok(Self { host, port })
                 }
@@ -132,10 +128,7 @@ impl FromStr for PrivateRule {
             return Ok(Self::Net(net));
         }
         if text.contains('/') {
-            return Err(RuleError {
-                rule: clip(text),
-                why: "not an address block",
-            });
+            return Err(RuleError { rule: clip(text), why: "not an address block" });
         }
         if let Ok(address) = text.parse::<IpAddr>() {
             return Ok(Self::Net(IpNet::from(address)));
@@ -182,6 +175,11 @@ fn trimmed(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
+/// Two labels or more, and no further wildcard.
+fn is_domain_suffix(name: &str) -> bool {
+    !name.contains('*') && name.split('.').count() > 1 && name.split('.').all(|l| !l.is_empty())
+}
+
 /// Host and port of a rule; `None` when there is a port that is no port.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     match text.rsplit_once(':') {
@@ -189,10 +187,7 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
         Some((_, port)) if port.ends_with(']') => Some((text, None)),
         Some((host, port)) => {
             let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
-            let port = port
-                .parse::<u16>()
-                .ok()
-                .filter(|port| digits && *port != 0)?;
+            let port = port.parse::<u16>().ok().filter(|port| digits && *port != 0)?;
             Some((host, Some(port)))
         }
     }

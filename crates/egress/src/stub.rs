@@ -61,22 +61,14 @@ impl Reply {
     /// A text response.
     #[must_use]
     pub fn text(status: u16, body: &str) -> Self {
-        Self::Full {
-            status,
-            headers: Vec::new(),
-            body: body.as_bytes().to_vec(),
-        }
+        Self::Full { status, headers: Vec::new(), body: body.as_bytes().to_vec() }
     }
 
     /// A 302 to `location`.
     #[must_use]
     pub fn redirect(location: &str) -> Self {
         let headers = vec![("location".to_owned(), location.to_owned())];
-        Self::Full {
-            status: 302,
-            headers,
-            body: Vec::new(),
-        }
+        Self::Full { status: 302, headers, body: Vec::new() }
     }
 }
 
@@ -161,12 +153,7 @@ impl StubServer {
                 });
             }
         });
-        Ok(Self {
-            address,
-            root,
-            seen,
-            task,
-        })
+        Ok(Self { address, root, seen, task })
     }
 }
 
@@ -214,12 +201,7 @@ impl Resolve for StubResolver {
         let unknown = || io::Error::new(io::ErrorKind::NotFound, "name not known");
         let queue = answers.get_mut(name).ok_or_else(unknown)?;
         let last = queue.len() <= 1;
-        if last {
-            queue.last().cloned()
-        } else {
-            queue.pop()
-        }
-        .ok_or_else(unknown)
+        if last { queue.last().cloned() } else { queue.pop() }.ok_or_else(unknown)
     }
 }
 
@@ -244,11 +226,7 @@ where
     let request = parse(&String::from_utf8_lossy(&head));
     locked(&log).push(request.clone());
     match answer(&request) {
-        Reply::Full {
-            status,
-            headers,
-            body,
-        } => {
+        Reply::Full { status, headers, body } => {
             let mut text = format!("HTTP/1.1 {status} Stub\r\nconnection: close\r\n");
             for (name, value) in &headers {
                 text.push_str(&format!("{name}: {value}\r\n"));
@@ -290,11 +268,7 @@ fn parse(head: &str) -> StubRequest {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    StubRequest {
-        method,
-        target,
-        headers,
-    }
+    StubRequest { method, target, headers }
 }
 
 /// An acceptor for `names` and the authority that vouches for it.

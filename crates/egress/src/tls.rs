@@ -15,29 +15,20 @@ pub(crate) struct Tls {
 
 impl Tls {
     pub(crate) fn new(extra_roots: Vec<CertificateDer<'static>>) -> Self {
-        Self {
-            extra_roots,
-            trusted: OnceLock::new(),
-        }
+        Self { extra_roots, trusted: OnceLock::new() }
     }
 
     /// For `https`: trusts what the machine trusts, and the extra roots. Reading the store takes
     /// milliseconds and is done on the first use.
     pub(crate) fn trusted(&self) -> Result<ClientConfig, String> {
-        self.trusted
-            .get_or_init(|| self.build().map_err(|e| e.to_string()))
-            .clone()
+        self.trusted.get_or_init(|| self.build().map_err(|e| e.to_string())).clone()
     }
 
     /// For `http`, where TLS is never spoken: trusts nobody.
     pub(crate) fn trusting_nobody() -> Result<ClientConfig, String> {
         let builder = ClientConfig::builder_with_provider(provider());
-        let builder = builder
-            .with_safe_default_protocol_versions()
-            .map_err(|e| e.to_string())?;
-        Ok(builder
-            .with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth())
+        let builder = builder.with_safe_default_protocol_versions().map_err(|e| e.to_string())?;
+        Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
     }
 
     fn build(&self) -> Result<ClientConfig, rustls::Error> {
