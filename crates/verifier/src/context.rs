@@ -1,16 +1,17 @@
 //! What a verifier is given: the claim, the world, the bounds. Time and ids are in it, so that a
 //! verifier needs no clock and no randomness of its own.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use probity_core::{Claim, Code, Phase, SubmissionId};
 use tokio_util::sync::CancellationToken;
 
-use crate::snapshot::Manifest;
+use crate::changes::Changes;
+use crate::manifest::Manifest;
+use crate::workspace::Workspace;
 
-/// The input of one run of one check.
+/// The input of one run of one check. Made by [`CheckContext::new`]; the fields are then set.
 #[derive(Debug, Clone)]
 pub struct CheckContext {
     /// The check's name in records.
@@ -28,8 +29,8 @@ pub struct CheckContext {
     pub task: Arc<str>,
     /// What the delegate claims; empty in the red run.
     pub claim: Arc<Claim>,
-    /// Root of the workspace: absolute, and the only place paths may lead to.
-    pub workspace: Arc<Path>,
+    /// The workspace: the only place paths may lead to.
+    pub workspace: Arc<Workspace>,
     /// The workspace before the delegate started.
     pub before: Arc<Manifest>,
     /// The workspace as it was read after the claim; equal to `before` in the red run.
@@ -41,4 +42,53 @@ pub struct CheckContext {
     pub timeout: Duration,
     /// Cancelled when the run is: the verifier stops and whatever it started is killed.
     pub cancel: CancellationToken,
+    /// Shared by the clones that the checks of one attempt get, so that it is worked out once.
+    changes: Arc<OnceLock<Compared>>,
+}
+
+/// The changes, with the two manifests they belong to.
+#[derive(Debug)]
+struct Compared {
+    before: Arc<Manifest>,
+    after: Arc<Manifest>,
+    changes: Arc<Changes>,
+}
+
+impl CheckContext {
+    /// The context of a red run: phase `Before`, attempt 0, no submission, an empty task and claim,
+    /// `after` equal to `before`, `run_started` the epoch, a timeout of 30 s, a fresh token.
+    #[must_use]
+    pub fn new(check: Code, workspace: Arc<Workspace>, before: Arc<Manifest>) -> Self {
+        Self {
+            check,
+            phase: Phase::Before,
+            submission: None,
+            is_replay: false,
+            attempt: 0,
+            task: "".into(),
+            claim: Arc::new(Claim::default()),
+            workspace,
+            after: Arc::clone(&before),
+            before,
+            run_started: SystemTime::UNIX_EPOCH,
+            timeout: Duration::from_secs(30),
+            cancel: CancellationToken::new(),
+            changes: Arc::default(),
+        }
+    }
+
+    /// What differs between `before` and `after`; worked out once for a context and its clones.
+    #[must_use]
+    pub fn changes(&self) -> Arc<Changes> {
+        let between = || Arc::new(Changes::between(&self.before, &self.after));
+        let compared = self.changes.get_or_init(|| Compared {
+            before: Arc::clone(&self.before),
+            after: Arc::clone(&self.after),
+            changes: between(),
+        });
+        let same = Arc::ptr_eq(&compared.before, &self.before)
+            && Arc::ptr_eq(&compared.after, &self.after);
+        // A field was set after the first question: the shared answer belongs to other manifests.
+        if same { Arc::clone(&compared.changes) } else { between() }
+    }
 }

@@ -1,8 +1,21 @@
 //! Reads ground truth and returns a verdict or a fault.
 
+mod changes;
 mod context;
-pub mod snapshot;
+pub mod expect;
+mod hash;
+mod manifest;
+mod snapshot;
+pub mod spec;
+pub mod stock;
 mod verifier;
+mod workspace;
 
+pub use changes::Changes;
 pub use context::CheckContext;
+pub use manifest::{Entry, Manifest, ManifestError};
+pub use snapshot::{IGNORED, SnapshotError, SnapshotRules, snapshot};
 pub use verifier::Verifier;
+pub use workspace::{
+    Kind, Listed, PathError, Stat, Workspace, WorkspaceError, compile_glob, key_of, path_of,
+};

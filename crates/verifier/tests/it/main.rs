@@ -1,0 +1,4 @@
+//! Behaviour of the crate through its public face.
+
+mod stock;
+mod world;
