@@ -1,0 +1,224 @@
+//! Canonical JSON (RFC 8785, "JCS"): one value, one spelling.
+//!
+//! Two profiles. [`jcs`] is the RFC in full, floats included. [`to_canonical`] is what records use:
+//! the same text, but a float, or an integer outside ±(2^53 − 1), is an error that names its place.
+//! So a record never depends on how a language prints or rounds a number.
+
+mod check;
+mod number;
+mod parse;
+mod value;
+
+use serde::Serialize;
+use serde_json::{Number, Value};
+
+pub use check::{NotCanonical, check, is_canonical};
+pub use parse::{ParseError, parse_ijson, parse_strict};
+
+pub(crate) use number::Decimal;
+
+/// The deepest nesting of arrays and objects that is read or written. One below the recursion limit of
+/// serde_json, so that every reader here draws the line at the same place.
+pub const MAX_DEPTH: usize = 127;
+
+/// The largest integer that every JSON reader holds exactly: 2^53 − 1.
+pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// Which numbers are legal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    /// Integers within ±[`MAX_SAFE_INTEGER`].
+    Record,
+    /// Any finite double; integers that a double holds exactly.
+    Jcs,
+}
+
+/// A value has no canonical form in the profile asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no canonical form at `{path}`: {problem}")]
+pub struct CanonicalError {
+    /// JSON pointer to the offending value; empty for the value as a whole.
+    pub path: String,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// Why a value has no canonical form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A float where the profile allows integers only.
+    #[error(
+        "`{text}` is not an integer; records hold integers only, so scale it or write it as text"
+    )]
+    Float {
+        /// The number as JSON prints it.
+        text: String,
+    },
+    /// NaN or an infinity: JSON has no such number.
+    #[error("not a finite number")]
+    NotFinite,
+    /// An integer that a reader with doubles would round.
+    #[error("`{text}` is beyond ±(2^53 − 1) and would be rounded; write it as text")]
+    IntegerRange {
+        /// The integer.
+        text: String,
+    },
+    /// The same key twice in one object.
+    #[error("key `{key}` occurs twice")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+    },
+    /// A map key that is not text.
+    #[error("an object key must be text")]
+    KeyNotText,
+    /// Nested deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH}")]
+    TooDeep,
+    /// The type's own `Serialize` refused.
+    #[error("the value refused to be serialised: {message}")]
+    Refused {
+        /// Its message.
+        message: String,
+    },
+}
+
+impl CanonicalError {
+    fn new(problem: Problem) -> Self {
+        Self { path: String::new(), problem }
+    }
+
+    /// Puts a path segment in front, escaped as a JSON pointer asks.
+    fn under(mut self, segment: &str) -> Self {
+        self.path = format!("/{}{}", segment.replace('~', "~0").replace('/', "~1"), self.path);
+        self
+    }
+}
+
+/// The canonical text of a value in the records' profile: integers within ±(2^53 − 1), no floats.
+///
+/// # Errors
+/// [`CanonicalError`] naming the place of the first value that the profile refuses.
+pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
+    write(&value::strict_value(value, Profile::Record)?, Profile::Record)
+}
+
+/// The canonical text of a value by RFC 8785, floats printed as ECMAScript prints them.
+///
+/// # Errors
+/// [`CanonicalError`] for NaN, infinities, and integers that a double cannot hold exactly.
+pub fn jcs<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
+    write(&value::strict_value(value, Profile::Jcs)?, Profile::Jcs)
+}
+
+fn write(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    let mut out = Vec::with_capacity(256);
+    write_value(&mut out, value, profile, 0)?;
+    Ok(out)
+}
+
+fn write_value(
+    out: &mut Vec<u8>,
+    value: &Value,
+    profile: Profile,
+    depth: usize,
+) -> Result<(), CanonicalError> {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(out, number, profile).map_err(CanonicalError::new)?,
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            let depth = deeper(depth)?;
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_value(out, item, profile, depth)
+                    .map_err(|error| error.under(&index.to_string()))?;
+            }
+            out.push(b']');
+        }
+        Value::Object(map) => {
+            let depth = deeper(depth)?;
+            let mut members: Vec<(&String, &Value)> = map.iter().collect();
+            members.sort_unstable_by(|a, b| utf16_order(a.0, b.0));
+            out.push(b'{');
+            for (index, (key, item)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_string(out, key);
+                out.push(b':');
+                write_value(out, item, profile, depth).map_err(|error| error.under(key))?;
+            }
+            out.push(b'}');
+        }
+    }
+    Ok(())
+}
+
+fn deeper(depth: usize) -> Result<usize, CanonicalError> {
+    if depth >= MAX_DEPTH {
+        return Err(CanonicalError::new(Problem::TooDeep));
+    }
+    Ok(depth + 1)
+}
+
+/// The RFC's key order: by UTF-16 code units, so an astral character sorts before U+E000.
+fn utf16_order(a: &str, b: &str) -> std::cmp::Ordering {
+    // Below U+D800 the order of UTF-8 bytes is the same, and most keys are ASCII.
+    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+}
+
+fn write_number(out: &mut Vec<u8>, number: &Number, profile: Profile) -> Result<(), Problem> {
+    let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+    match (magnitude, profile) {
+        (Some(magnitude), _) if magnitude <= MAX_SAFE_INTEGER => {
+            out.extend_from_slice(number.to_string().as_bytes());
+            Ok(())
+        }
+        (Some(_), Profile::Record) => Err(Problem::IntegerRange { text: number.to_string() }),
+        (None, Profile::Record) => Err(Problem::Float { text: number.to_string() }),
+        (Some(magnitude), Profile::Jcs) => {
+            let double = number.as_f64().filter(|double| number::holds(*double, magnitude));
+            let double =
+                double.ok_or_else(|| Problem::IntegerRange { text: number.to_string() })?;
+            out.extend_from_slice(number::es6(double).as_bytes());
+            Ok(())
+        }
+        (None, Profile::Jcs) => {
+            let double = number.as_f64().filter(|double| double.is_finite());
+            out.extend_from_slice(number::es6(double.ok_or(Problem::NotFinite)?).as_bytes());
+            Ok(())
+        }
+    }
+}
+
+/// Only what JSON cannot hold is escaped, in its shortest form.
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x09 => out.extend_from_slice(b"\\t"),
+            0x0a => out.extend_from_slice(b"\\n"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            0x0d => out.extend_from_slice(b"\\r"),
+            0x00..=0x1f => {
+                out.extend_from_slice(b"\\u00");
+                for nibble in [byte >> 4, byte & 15] {
+                    out.extend(HEX.get(usize::from(nibble)));
+                }
+            }
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
