@@ -1,1 +1,25 @@
-//! Placeholder.
+//! Child processes with a clean environment and bounded output, killed whole.
+//!
+//! [`Spawn`] says what to run; [`Launcher`] says how it is contained. With [`Launcher::Helper`] a
+//! small process stands between the caller and the command. It is the reaper of everything the
+//! command leaves behind, so a daemon that forks twice, starts its own session and ignores SIGTERM
+//! is dead before [`Spawn::run`] returns, and also when the caller itself is killed. Processes that
+//! the command asks *others* to start (an init system, a container daemon, `at`) are out of reach.
+//!
+//! Linux only: the helper stands on subreapers and `/proc`.
+
+mod capture;
+mod drive;
+mod group;
+mod helper;
+mod launcher;
+mod order;
+mod spawn;
+
+pub use capture::Captured;
+pub use helper::exec_main;
+pub use launcher::{Containment, Launcher};
+pub use spawn::{
+    CLEAN_ENV, DEFAULT_LINGER, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TIMEOUT, Ended, Finished, Limits,
+    MAX_STDIN_BYTES, MAX_TIMEOUT, SandboxError, Spawn, Status,
+};

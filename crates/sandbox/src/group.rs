@@ -1,0 +1,119 @@
+//! Running a command from this process: the fallback for embedders without a helper.
+
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::capture::Capture;
+use crate::drive::{KILL_BOUND, never_started, read_both};
+use crate::launcher::Containment;
+use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
+
+/// Kills the group when dropped: at the end, and when the caller stops waiting.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.0 {
+            // Nothing left to signal is what is wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
+    if !spawn.limits.is_empty() {
+        return Err(SandboxError::Unsupported { what: "a limit on resources" });
+    }
+    let started = Instant::now();
+    if spawn.cancel.is_cancelled() {
+        return Ok(Finished { containment: Containment::Group, ..never_started() });
+    }
+    let mut command = spawn.base(&spawn.program);
+    command.args(&spawn.args).process_group(0);
+    command.stdin(if spawn.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|source| spawn.start_error(source))?;
+    drop(command);
+    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let mut out = Capture::new(spawn.max_output_bytes);
+    let mut err = Capture::new(spawn.max_output_bytes);
+    let ended = {
+        let stdin = child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // A command need not read what it is given.
+                let _ = stdin.write_all(&spawn.stdin).await;
+            }
+        };
+        let streams = read_both(child.stdout.take(), child.stderr.take(), &mut out, &mut err);
+        let io = async { tokio::join!(feed, streams) };
+        tokio::pin!(io);
+        let mut done = false;
+        let ended = {
+            let over = wait(spawn, &mut child, &group, started);
+            tokio::pin!(over);
+            loop {
+                tokio::select! {
+                    ended = &mut over => break ended,
+                    _ = &mut io, if !done => done = true,
+                }
+            }
+        };
+        if !done {
+            done = timeout(spawn.linger, &mut io).await.is_ok();
+        }
+        group.signal(Signal::KILL);
+        if !done {
+            let _ = timeout(spawn.linger, &mut io).await;
+        }
+        ended
+    };
+    Ok(Finished {
+        ended: ended
+            .map_err(|source| SandboxError::Watch { program: spawn.program_text(), source })?,
+        stdout: out.finish(),
+        stderr: err.finish(),
+        elapsed: started.elapsed(),
+        containment: Containment::Group,
+        strays: 0,
+        survivors: 0,
+    })
+}
+
+async fn wait(
+    spawn: &Spawn,
+    child: &mut Child,
+    group: &Group,
+    started: Instant,
+) -> std::io::Result<Ended> {
+    let stopped = tokio::select! {
+        status = child.wait() => return status.map(|status| Ended::Exited(status_of(status))),
+        () = spawn.cancel.cancelled() => Ended::Cancelled,
+        () = sleep_until(started + spawn.timeout) => Ended::TimedOut,
+    };
+    if !spawn.term_grace.is_zero() {
+        group.signal(Signal::TERM);
+        let _ = timeout(spawn.term_grace, child.wait()).await;
+    }
+    group.signal(Signal::KILL);
+    let _ = timeout(KILL_BOUND, child.wait()).await;
+    Ok(stopped)
+}
+
+fn status_of(status: std::process::ExitStatus) -> Status {
+    use std::os::unix::process::ExitStatusExt;
+    match status.signal() {
+        Some(signal) => Status::Signal(signal),
+        None => Status::Code(status.code().unwrap_or_default()),
+    }
+}
