@@ -1,0 +1,19 @@
+//! What a provider may be asked to hold at most. The same for every provider.
+
+/// Bytes of one record: 256 KiB.
+pub const MAX_RECORD_BYTES: usize = probity_record::MAX_RECORD_BYTES;
+
+/// Records of one batch.
+pub const MAX_BATCH_RECORDS: usize = 256;
+
+/// Bytes of all records and blobs of one batch together: 128 MiB.
+pub const MAX_BATCH_BYTES: usize = 128 * 1024 * 1024;
+
+/// Bytes of one blob: 64 MiB.
+pub const MAX_BLOB_BYTES: usize = 64 * 1024 * 1024;
+
+/// Bytes of records that one read gives at most, except that it always gives at least one record: 8 MiB.
+pub const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
+
+/// Runs that one page of a list holds at most.
+pub const MAX_PAGE_RUNS: usize = 1000;
