@@ -59,6 +59,7 @@ pub struct ToolResult {
 
 /// What an attempt spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Model tokens, in and out.
     pub tokens: u64,

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::strict::no_fields;
 use crate::{
     CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, Judgement, Outcome,
     Policy, RunId, SubmissionId, Turn, Usage,
@@ -10,6 +11,7 @@ use crate::{
 
 /// An event with the time it was decided, as the driver gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Milliseconds since the Unix epoch. Not monotonic: a clock may be set back.
     pub at_ms: u64,
@@ -231,8 +233,10 @@ pub enum Phase {
 #[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
     /// End as it would have ended.
+    #[serde(deserialize_with = "no_fields")]
     Reject,
     /// End as it would have ended, and label the run `waived`.
+    #[serde(deserialize_with = "no_fields")]
     Waive,
     /// Allow this many more attempts. 1 to 100.
     Continue {

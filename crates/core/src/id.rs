@@ -160,6 +160,7 @@ impl CheckIndex {
 /// `epoch` rises when a run that had ended is opened again under the same id; a restart of the
 /// process does not change it, so a repeated turn is recognised as a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Turn {
     /// 0-based generation of the run.
     pub epoch: u32,

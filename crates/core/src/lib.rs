@@ -18,6 +18,7 @@ mod input;
 mod merge;
 mod outcome;
 mod policy;
+mod strict;
 mod verdict;
 
 pub use check::{CheckDecl, Discrimination, Subject};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::strict::no_fields;
+
 /// The hard cap on attempts, whatever a request asks for.
 pub const MAX_ATTEMPTS: u32 = 100;
 /// Retries when the request names none.
@@ -49,6 +51,7 @@ pub struct Policy {
 #[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Counting {
     /// Every checked submission counts.
+    #[serde(deserialize_with = "no_fields")]
     EverySubmission,
     /// Only a new candidate counts (seed 003), with guards so that the run always ends.
     ByCandidate {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::strict::no_fields;
 use crate::{Code, Digest, Evidence};
 
 /// The four verdicts. Only `Pass` opens the gate.
@@ -147,6 +148,7 @@ pub enum Finding {
         detail: Digest,
     },
     /// The check's condition did not apply to this claim. Never a pass.
+    #[serde(deserialize_with = "no_fields")]
     NotApplicable,
 }
 

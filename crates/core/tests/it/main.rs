@@ -1,0 +1,8 @@
+//! Behaviour of the machine through its public face.
+
+mod accounting;
+mod content_free;
+mod merge_table;
+mod outcomes;
+mod rig;
+mod stage_by_input;

@@ -1,0 +1,349 @@
+//! The whole state-by-input table, by hand, against the machine.
+//!
+//! Four stages wait for nothing, and `Settled` waits only for the next try of an inconclusive check:
+//! the machine leaves them inside the same input, so no caller of `handle` ever sees them (the rig
+//! checks that on every input of every test in this binary, see [`transient_stages_are_never_seen`]).
+//! A log that was cut inside an append, which the store's all-or-none rule excludes, is the only way
+//! in; the table has their columns all the same.
+
+use probity_core::{
+    Answer, Delegation, Effect, Handled, Input, Phase, Policy, Refusal, Stage, Turn,
+};
+
+use crate::rig::{Rig, code, d, fail, inconclusive, pass, revise, turn, world_check};
+
+/// The answers in one letter each:
+///
+/// | | |
+/// |---|---|
+/// | `.` | refused: not now |
+/// | `t` | refused: another turn is at work |
+/// | `c` | refused: another check is in flight |
+/// | `e` | refused: the run has ended |
+/// | `a` | refused: the answer is out of its bounds |
+/// | `=` | unchanged |
+/// | `r` | replay: the turn was judged, here is its judgement |
+/// | `+` | accepted; [`ACCEPTED`] says what follows |
+const TABLE: &str = "
+                                Op RR RC Re De Cl Wa Se Ch Ju Fa Es Dc Sd
+observed before                  +  .  .  .  .  .  .  .  .  .  .  .  .  .
+observed after                   .  .  .  .  .  +  .  .  .  .  .  .  .  .
+unreadable before                +  .  .  .  .  .  .  .  .  .  .  .  .  .
+unreadable after                 .  .  .  .  .  +  .  .  .  .  .  .  .  .
+finished the check in flight     .  .  +  .  .  .  .  .  +  .  .  .  .  .
+finished another check           .  .  c  .  .  .  .  .  c  .  .  .  .  .
+claimed turn 0                   .  .  .  r  +  =  =  =  =  r  .  r  r  r
+claimed turn 0, other candidate  .  .  .  r  +  .  .  .  .  r  .  r  r  r
+claimed turn 1                   .  .  .  .  t  .  .  .  .  .  .  .  .  .
+claimed turn 0 of epoch 1        .  .  .  .  t  .  .  .  .  .  .  .  .  .
+delegate failed turn 0           .  .  .  r  +  .  .  .  .  r  .  r  r  r
+delegate failed turn 1           .  .  .  .  t  .  .  .  .  .  .  .  .  .
+timer, too early                 =  +  =  +  =  =  =  +  =  +  +  =  =  =
+timer, retry due                 =  +  =  +  =  =  +  +  =  +  +  =  =  =
+timer, wall time over            +  +  +  +  +  +  +  +  +  +  +  =  =  =
+cancel                           +  +  +  +  +  +  +  +  +  +  +  +  e  e
+resume                           +  +  +  +  +  +  +  +  +  +  +  =  +  e
+answered reject                  .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered waive                   .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 1              .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 0              .  .  .  .  .  .  .  .  .  .  .  a  .  .
+answered continue 101            .  .  .  .  .  .  .  .  .  .  .  a  .  .
+sealed                           .  .  .  .  .  .  .  .  .  .  .  .  +  .
+";
+
+/// What an accepted input leads to: the stage, the events it appends, the effects behind them.
+const ACCEPTED: &str = "
+Op observed before -> RedChecking: world.observed check.started; run c0 try 1
+Cl observed after -> Checking: world.observed check.started; run c0 try 1
+Op unreadable before -> Decided faulted: world.unreadable outcome.decided; reject faulted, seal
+Cl unreadable after -> Decided faulted: world.unreadable outcome.decided; reject faulted, seal
+RC finished the check in flight -> RedChecking: check.red check.started; run c1 try 1
+Ch finished the check in flight -> Checking: check.finished check.started; run c1 try 1
+De claimed turn 0 -> Claimed: claim.received; snapshot after
+De claimed turn 0, other candidate -> Claimed: claim.received; snapshot after
+De delegate failed turn 0 -> Decided delegate_failed: delegate.failed outcome.decided; reject delegate_failed, seal
+RR timer, too early -> RedChecking: check.started; run c0 try 1
+Re timer, too early -> Delegated: delegate.dispatched; dispatch 1
+Se timer, too early -> Checking: check.started; run c0 try 1
+Ju timer, too early -> Escalated: run.escalated; escalate rejected
+Fa timer, too early -> Decided delegate_failed: outcome.decided; reject delegate_failed, seal
+RR timer, retry due -> RedChecking: check.started; run c0 try 1
+Re timer, retry due -> Delegated: delegate.dispatched; dispatch 1
+Wa timer, retry due -> Checking: check.started; run c1 try 2
+Se timer, retry due -> Checking: check.started; run c0 try 1
+Ju timer, retry due -> Escalated: run.escalated; escalate rejected
+Fa timer, retry due -> Decided delegate_failed: outcome.decided; reject delegate_failed, seal
+Op timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+RR timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+RC timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+Re timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+De timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+Cl timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
+Wa timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
+Se timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
+Ch timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
+Ju timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
+Fa timer, wall time over -> Decided delegate_failed: outcome.decided; reject delegate_failed, seal
+Op cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+RR cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+RC cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Re cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+De cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Cl cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Wa cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Se cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Ch cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Ju cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Fa cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Es cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Op resume -> Opened: run.resumed; snapshot before
+RR resume -> RedChecking: run.resumed check.started; run c0 try 1
+RC resume -> RedChecking: run.resumed; run c0 try 1 again
+Re resume -> Delegated: run.resumed delegate.dispatched; dispatch 1
+De resume -> Delegated: run.resumed; dispatch 0 again
+Cl resume -> Claimed: run.resumed; snapshot after
+Wa resume -> Settled: run.resumed; -
+Se resume -> Checking: run.resumed check.started; run c0 try 1
+Ch resume -> Checking: run.resumed; run c0 try 1 again
+Ju resume -> Escalated: run.resumed run.escalated; escalate rejected
+Fa resume -> Decided delegate_failed: run.resumed outcome.decided; reject delegate_failed, seal
+Dc resume -> Decided verified: run.resumed; commit, seal
+Es answered reject -> Decided rejected: run.answered outcome.decided; reject rejected, seal
+Es answered waive -> Decided rejected: run.answered outcome.decided; reject rejected, seal
+Es answered continue 1 -> Delegated: run.answered delegate.dispatched; dispatch 1
+Dc sealed -> Sealed verified: run.sealed; -
+";
+
+/// Short name, stage, and a run that is there. The claim at work, or judged, is that of turn 0.
+fn columns() -> Vec<(&'static str, Rig)> {
+    let checks = || vec![world_check("c0"), world_check("c1")];
+    let policy = || Policy {
+        wall_ms: Some(100_000),
+        on_fail: probity_core::OnFailure::Escalate,
+        ..Policy::default()
+    };
+    let opened = Rig::open(policy(), checks());
+    let mut red = opened.clone();
+    red.observe(Phase::Before);
+    let mut delegated = red.clone();
+    delegated.finish(revise()).finish(revise());
+    let mut claimed = delegated.clone();
+    claimed.claim(1);
+    let mut checking = claimed.clone();
+    checking.observe(Phase::After);
+    let mut waiting = checking.clone();
+    waiting.finish(pass()).finish(inconclusive());
+    let mut escalated = checking.clone();
+    escalated.finish(pass()).finish(fail());
+    let mut decided = checking.clone();
+    decided.finish(pass()).finish(pass());
+    let mut sealed = decided.clone();
+    sealed.ok(Input::Sealed);
+    let mut failed = delegated.clone();
+    failed.ok(delegate_failed(turn(0)));
+    vec![
+        ("Op", opened),
+        ("RR", cut(&red)),
+        ("RC", red),
+        (
+            "Re",
+            cut(&{
+                let mut again = escalated.clone();
+                again.answer(Answer::Continue { attempts: 1 });
+                again
+            }),
+        ),
+        ("De", delegated),
+        ("Cl", claimed),
+        ("Wa", waiting),
+        ("Se", cut(&checking)),
+        ("Ch", checking),
+        ("Ju", cut(&escalated)),
+        ("Fa", cut(&failed)),
+        ("Es", escalated),
+        ("Dc", decided),
+        ("Sd", sealed),
+    ]
+}
+
+/// The run as it would be had its last append been cut by one entry.
+fn cut(rig: &Rig) -> Rig {
+    let mut rig = rig.clone();
+    rig.log.pop();
+    rig.machine = Delegation::replay(&rig.log).unwrap();
+    rig
+}
+
+fn delegate_failed(turn: Turn) -> Input {
+    Input::DelegateFailed { turn, code: code("exit_1"), detail: d(3) }
+}
+
+/// Rows of the table: the time that passes before the input, and the input.
+fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
+    let in_flight = match rig.machine.stage() {
+        Stage::RedChecking { check, .. } | Stage::Checking { check, .. } => check.0,
+        _ => 0,
+    };
+    let unreadable =
+        |phase| Input::Unreadable { phase, code: code("too_many_files"), detail: d(4) };
+    let other_epoch = Turn { epoch: 1, number: 0 };
+    vec![
+        ("observed before", 0, rig.observed(Phase::Before)),
+        ("observed after", 0, rig.observed(Phase::After)),
+        ("unreadable before", 0, unreadable(Phase::Before)),
+        ("unreadable after", 0, unreadable(Phase::After)),
+        ("finished the check in flight", 0, rig.finished(in_flight, pass())),
+        ("finished another check", 0, rig.finished(in_flight + 1, pass())),
+        ("claimed turn 0", 0, rig.claimed(turn(0), 1)),
+        ("claimed turn 0, other candidate", 0, rig.claimed(turn(0), 2)),
+        ("claimed turn 1", 0, rig.claimed(turn(1), 1)),
+        ("claimed turn 0 of epoch 1", 0, rig.claimed(other_epoch, 1)),
+        ("delegate failed turn 0", 0, delegate_failed(turn(0))),
+        ("delegate failed turn 1", 0, delegate_failed(turn(1))),
+        ("timer, too early", 0, Input::Timer),
+        ("timer, retry due", 200, Input::Timer),
+        ("timer, wall time over", 100_000, Input::Timer),
+        ("cancel", 0, Input::Cancel { code: code("user") }),
+        ("resume", 0, Input::Resume),
+        ("answered reject", 0, Rig::answered(Answer::Reject)),
+        ("answered waive", 0, Rig::answered(Answer::Waive)),
+        ("answered continue 1", 0, Rig::answered(Answer::Continue { attempts: 1 })),
+        ("answered continue 0", 0, Rig::answered(Answer::Continue { attempts: 0 })),
+        ("answered continue 101", 0, Rig::answered(Answer::Continue { attempts: 101 })),
+        ("sealed", 0, Input::Sealed),
+    ]
+}
+
+fn letter(result: &Result<Handled, Refusal>) -> char {
+    match result {
+        Ok(Handled::Accepted) => '+',
+        Ok(Handled::Unchanged) => '=',
+        Ok(Handled::Replay(_)) => 'r',
+        Err(Refusal::NotNow { .. }) => '.',
+        Err(Refusal::WrongTurn { .. }) => 't',
+        Err(Refusal::WrongCheck { .. }) => 'c',
+        Err(Refusal::Ended { .. }) => 'e',
+        Err(Refusal::Answer { .. }) => 'a',
+        Err(other) => panic!("a refusal without a letter: {other}"),
+    }
+}
+
+fn effect_word(effect: &Effect) -> String {
+    match effect {
+        Effect::Append(_) => panic!("appends are drained by the rig"),
+        Effect::Snapshot { phase } => format!("snapshot {phase:?}").to_lowercase(),
+        Effect::RunCheck { check, tries, is_replay, .. } => {
+            let again = if *is_replay { " again" } else { "" };
+            format!("run c{} try {tries}{again}", check.0)
+        }
+        Effect::Dispatch { turn, is_replay, .. } => {
+            let again = if *is_replay { " again" } else { "" };
+            format!("dispatch {}{again}", turn.number)
+        }
+        Effect::Commit { .. } => "commit".to_owned(),
+        Effect::Reject { outcome } => format!("reject {outcome}"),
+        Effect::Escalate { instead_of } => format!("escalate {instead_of}"),
+        Effect::Seal(_) => "seal".to_owned(),
+    }
+}
+
+fn stage_word(stage: Stage) -> String {
+    let text = format!("{stage:?}");
+    let name: String = text.chars().take_while(|c| c.is_alphanumeric()).collect();
+    match stage {
+        Stage::Decided { outcome } | Stage::Sealed { outcome } => format!("{name} {outcome}"),
+        _ => name,
+    }
+}
+
+#[test]
+fn the_table_is_complete_and_the_machine_agrees() {
+    let columns = columns();
+    let mut grid = format!("\n{:31}", "");
+    for (name, _) in &columns {
+        grid.push_str(&format!(" {name:>2}"));
+    }
+    grid.push('\n');
+    let mut accepted = "\n".to_owned();
+    for row in 0..rows(&columns[0].1).len() {
+        let (name, ..) = rows(&columns[0].1)[row];
+        grid.push_str(&format!("{name:31}"));
+        for (column, rig) in &columns {
+            let mut rig = rig.clone();
+            let (_, wait_ms, input) = rows(&rig)[row].clone();
+            let held = rig.log.len();
+            let result = rig.wait(wait_ms).feed(input);
+            grid.push_str(&format!("  {}", letter(&result)));
+            if result == Ok(Handled::Accepted) {
+                let events: Vec<_> =
+                    rig.log[held..].iter().map(|entry| entry.event.name()).collect();
+                let effects: Vec<_> = rig.due.iter().map(effect_word).collect();
+                let effects = if effects.is_empty() { "-".to_owned() } else { effects.join(", ") };
+                accepted.push_str(&format!(
+                    "{column} {name} -> {}: {}; {}\n",
+                    stage_word(rig.machine.stage()),
+                    events.join(" "),
+                    effects
+                ));
+            }
+        }
+        grid.push('\n');
+    }
+    assert_eq!(grid, TABLE, "the grid as it is:\n{grid}");
+    assert_eq!(accepted, ACCEPTED, "the list as it is:\n{accepted}");
+}
+
+#[test]
+fn the_columns_are_the_thirteen_stages() {
+    let names: std::collections::BTreeSet<_> = columns()
+        .iter()
+        .map(|(_, rig)| {
+            let stage = rig.machine.stage();
+            // No `_`: a new stage must get a column.
+            match stage {
+                Stage::Opened => 0,
+                Stage::RedReady => 1,
+                Stage::RedChecking { .. } => 2,
+                Stage::Ready => 3,
+                Stage::Delegated { .. } => 4,
+                Stage::Claimed => 5,
+                Stage::Settled => 6,
+                Stage::Checking { .. } => 7,
+                Stage::Judged => 8,
+                Stage::Failed => 9,
+                Stage::Escalated { .. } => 10,
+                Stage::Decided { .. } => 11,
+                Stage::Sealed { .. } => 12,
+            }
+        })
+        .collect();
+    assert_eq!(names, (0..13).collect());
+}
+
+/// From every resting stage, every input, twice: no transient stage shows.
+#[test]
+fn transient_stages_are_never_seen() {
+    let is_resting = |rig: &Rig| match rig.machine.stage() {
+        Stage::RedReady | Stage::Ready | Stage::Judged | Stage::Failed => false,
+        // A try is due before the wall time ends at 101 s.
+        Stage::Settled => rig.machine.poll_timeout().is_some_and(|due_ms| due_ms < 101_000),
+        _ => true,
+    };
+    let resting: Vec<_> = columns().into_iter().filter(|(_, rig)| is_resting(rig)).collect();
+    assert_eq!(resting.len(), 9);
+    let mut seen = 0;
+    for (_, rig) in &resting {
+        for (_, wait_ms, input) in rows(rig) {
+            let mut rig = rig.clone();
+            let _ = rig.wait(wait_ms).feed(input);
+            assert!(is_resting(&rig));
+            for (_, wait_ms, input) in rows(&rig) {
+                let mut rig = rig.clone();
+                let result = rig.wait(wait_ms).feed(input);
+                assert!(result != Ok(Handled::Accepted) || is_resting(&rig));
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 9 * 23 * 23);
+}
