@@ -8,15 +8,16 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::capture::{Capture, drain};
 use crate::launcher::Containment;
 use crate::order::{Order, Report};
+use crate::procfs;
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// How long the helper goes on killing before it reports survivors.
@@ -28,7 +29,11 @@ const ANSWER_BOUND: Duration = Duration::from_secs(10);
 /// How long a stream may stay open after everything is dead: only a survivor can hold it.
 const EOF_BOUND: Duration = Duration::from_secs(1);
 
-/// The helper's answer is two short lines.
+/// How often the session of a helper that died is searched, and the pause between.
+const MAX_SWEEPS: u32 = 200;
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// The helper's answer is one short line.
 const MAX_ANSWER_BYTES: u64 = 1024;
 
 pub(crate) async fn run(
@@ -75,9 +80,6 @@ pub(crate) async fn run(
         Report::Unable { errno } => {
             let why = io::Error::from_raw_os_error(errno);
             return Err(SandboxError::Helper { detail: format!("it cannot contain: {why}") });
-        }
-        Report::Started { .. } => {
-            return Err(SandboxError::Helper { detail: "it ended too early".to_owned() });
         }
     };
     Ok(Finished {
@@ -162,19 +164,12 @@ pub(crate) async fn read_both(
     tokio::join!(stdout, stderr);
 }
 
-/// What became of the conversation with the helper when there is no report.
-struct Broken {
-    /// The command's process group, if it was started.
-    group: Option<i32>,
-    detail: &'static str,
-}
-
 /// Gives the helper its input, tells it when to stop, and waits for its report.
 async fn converse(
     spawn: &Spawn,
     control: UnixStream,
     started: Instant,
-) -> (Option<Ended>, Result<Report, Broken>) {
+) -> (Option<Ended>, Result<Report, &'static str>) {
     let (answers, mut orders) = control.into_split();
     let mut answers = answers.take(MAX_ANSWER_BYTES);
     let mut answer = Vec::new();
@@ -185,7 +180,7 @@ async fn converse(
         let stopping = tokio::select! {
             read = answers.read_buf(&mut answer) => {
                 if matches!(read, Ok(0) | Err(_)) {
-                    return (stop, last_report(&answer));
+                    return (stop, read_report(&answer));
                 }
                 continue;
             }
@@ -201,8 +196,7 @@ async fn converse(
             () = sleep_until(deadline) => Ended::TimedOut,
         };
         if stop.is_some() {
-            let group = started_group(&answer);
-            return (stop, Err(Broken { group, detail: "it does not answer" }));
+            return (stop, Err("it does not answer"));
         }
         stop = Some(stopping);
         input = &[];
@@ -211,31 +205,33 @@ async fn converse(
     }
 }
 
-fn last_report(answer: &[u8]) -> Result<Report, Broken> {
+fn read_report(answer: &[u8]) -> Result<Report, &'static str> {
     let text = String::from_utf8_lossy(answer);
-    match text.lines().last().map(Report::parse) {
-        Some(Some(report)) if !matches!(report, Report::Started { .. }) => Ok(report),
-        _ => Err(Broken { group: started_group(answer), detail: "it died without a report" }),
-    }
+    text.strip_suffix('\n').and_then(Report::parse).ok_or("it died without a report")
 }
 
-fn started_group(answer: &[u8]) -> Option<i32> {
-    String::from_utf8_lossy(answer).lines().find_map(|line| match Report::parse(line) {
-        Some(Report::Started { pid }) => Some(pid),
-        _ => None,
-    })
-}
-
-/// Without the helper only the command's own group can be found and killed.
-async fn give_up(child: &mut Child, broken: Broken) -> SandboxError {
+/// Without the helper its session is what is known of the tree. A descendant that left the session
+/// is not found, and that is why the result is an error.
+async fn give_up(child: &mut Child, detail: &str) -> SandboxError {
+    let session = child.id().and_then(|id| i32::try_from(id).ok());
     let _ = child.start_kill();
-    if let Some(group) = broken.group.and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
+    // Before the helper is reaped, so that its id cannot name another session.
+    for _ in 0..MAX_SWEEPS {
+        let members = procfs::all()
+            .into_iter()
+            .filter(|process| Some(process.session) == session && !process.zombie);
+        let members: Vec<Pid> = members.filter_map(|process| Pid::from_raw(process.pid)).collect();
+        if members.is_empty() {
+            break;
+        }
+        for member in members {
+            let _ = kill_process(member, Signal::KILL);
+        }
+        sleep(SWEEP_PAUSE).await;
     }
-    let status = timeout(ANSWER_BOUND, child.wait()).await;
-    let how = match status {
+    let how = match timeout(ANSWER_BOUND, child.wait()).await {
         Ok(Ok(status)) => status.to_string(),
         Ok(Err(_)) | Err(_) => "no status".to_owned(),
     };
-    SandboxError::Helper { detail: format!("{} ({how})", broken.detail) }
+    SandboxError::Helper { detail: format!("{detail} ({how})") }
 }

@@ -14,6 +14,7 @@ mod group;
 mod helper;
 mod launcher;
 mod order;
+mod procfs;
 mod spawn;
 
 pub use capture::Captured;

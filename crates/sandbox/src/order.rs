@@ -64,11 +64,9 @@ fn encode_limits(limits: &Limits) -> String {
     .collect()
 }
 
-/// What the helper answers, one line each.
+/// What the helper answers: one line, when everything is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The command runs under this process id.
-    Started { pid: i32 },
     /// The command could not be started: the system's error number.
     NotStarted { errno: i32 },
     /// The helper cannot contain anything here: the system's error number.
@@ -80,7 +78,6 @@ pub(crate) enum Report {
 impl Report {
     pub(crate) fn encode(&self) -> String {
         match self {
-            Self::Started { pid } => format!("started {pid}\n"),
             Self::NotStarted { errno } => format!("not_started {errno}\n"),
             Self::Unable { errno } => format!("unable {errno}\n"),
             Self::Done { status, strays, survivors } => {
@@ -97,7 +94,6 @@ impl Report {
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split(' ').collect();
         Some(match words.as_slice() {
-            ["started", pid] => Self::Started { pid: pid.parse().ok()? },
             ["not_started", errno] => Self::NotStarted { errno: errno.parse().ok()? },
             ["unable", errno] => Self::Unable { errno: errno.parse().ok()? },
             ["done", how, number, strays, survivors] => Self::Done {
@@ -144,7 +140,6 @@ mod tests {
         }
         let done = |status| Report::Done { status, strays: 3, survivors: 4 };
         for report in [
-            Report::Started { pid: 1 },
             Report::NotStarted { errno: 2 },
             Report::Unable { errno: 38 },
             done(None),
@@ -153,7 +148,7 @@ mod tests {
         ] {
             assert_eq!(Report::parse(report.encode().trim_end()), Some(report));
         }
-        for line in ["", "done", "done code x 0 0", "done magic 0 0 0", "started", "hello 1"] {
+        for line in ["", "done", "done code x 0 0", "done magic 0 0 0", "hello 1"] {
             assert_eq!(Report::parse(line), None, "{line}");
         }
         assert_eq!(Order::parse("stdin=1,unknown=2"), None);

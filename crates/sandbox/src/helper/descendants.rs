@@ -5,6 +5,8 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::procfs;
+
 /// Process ids of all descendants at this moment. A tree that is forking is never seen whole, so
 /// callers repeat until nothing is left.
 pub(super) fn list() -> BTreeSet<i32> {
@@ -53,36 +55,15 @@ fn children_file(pid: i32) -> Option<Vec<i32>> {
 /// Parent to children, from every process's `stat`.
 fn scan() -> BTreeMap<i32, Vec<i32>> {
     let mut by_parent: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
-    let Ok(entries) = fs::read_dir("/proc") else { return by_parent };
-    for entry in entries.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        if let Some(parent) =
-            fs::read_to_string(entry.path().join("stat")).ok().as_deref().and_then(parent_in_stat)
-        {
-            by_parent.entry(parent).or_default().push(pid);
-        }
+    for process in procfs::all() {
+        by_parent.entry(process.parent).or_default().push(process.pid);
     }
     by_parent
-}
-
-/// The parent's id: the second field behind the command name, which may itself hold `)`.
-fn parent_in_stat(stat: &str) -> Option<i32> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_name_cannot_forge_its_parent() {
-        assert_eq!(parent_in_stat("12 (sh) S 7 12 12 0"), Some(7));
-        assert_eq!(parent_in_stat("12 (a) S 1 (b) S 7 12"), Some(7));
-        assert_eq!(parent_in_stat("12"), None);
-    }
 
     #[test]
     fn both_ways_of_listing_see_a_child() {

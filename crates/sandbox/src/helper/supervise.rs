@@ -74,7 +74,6 @@ fn supervise(
     };
     let pid = i32::try_from(child.id()).unwrap_or_default();
     watch.begin(pid, child.stdin.take());
-    let _ = wire.write_all(Report::Started { pid }.encode().as_bytes());
     end(order, pid, &watch.seen, failure, control)
 }
 

@@ -1,0 +1,54 @@
+//! The process table, as far as it is needed to find what a command started.
+
+use std::fs;
+
+/// One line of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) parent: i32,
+    pub(crate) session: i32,
+    /// Dead, and not yet reaped by its parent.
+    pub(crate) zombie: bool,
+}
+
+/// All processes that can be seen. Not one moment's picture: processes come and go while it is read.
+pub(crate) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            parse(pid, &fs::read_to_string(entry.path().join("stat")).ok()?)
+        })
+        .collect()
+}
+
+/// `pid (name) state parent group session …`; the name may itself hold `)`.
+fn parse(pid: i32, stat: &str) -> Option<Process> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let zombie = matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    Some(Process { pid, parent, session, zombie })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_name_cannot_forge_the_fields_behind_it() {
+        let process = |zombie| Process { pid: 12, parent: 7, session: 9, zombie };
+        assert_eq!(parse(12, "12 (sh) S 7 8 9 0"), Some(process(false)));
+        assert_eq!(parse(12, "12 (a) S 1 1 1 (b) Z 7 8 9 0"), Some(process(true)));
+        assert_eq!(parse(12, "12 (sh) S 7"), None);
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(all().iter().any(|process| process.pid == own && !process.zombie));
+    }
+}
