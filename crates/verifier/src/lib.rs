@@ -4,17 +4,24 @@ mod changes;
 mod context;
 pub mod expect;
 mod hash;
+mod judge;
 mod manifest;
 mod snapshot;
 pub mod spec;
 pub mod stock;
+mod trust;
 mod verifier;
 mod workspace;
 
 pub use changes::Changes;
 pub use context::CheckContext;
+pub use judge::{
+    CommandLine, JudgeError, JudgeFiles, JudgeManifest, JudgeManifestError, NamedFile, Role, Seen,
+    Tampered, known_inputs,
+};
 pub use manifest::{Entry, Manifest, ManifestError};
 pub use snapshot::{IGNORED, SnapshotError, SnapshotRules, snapshot};
+pub use trust::{TrustError, TrustKind, TrustStore, Trusted, command_digest};
 pub use verifier::Verifier;
 pub use workspace::{
     Kind, Listed, PathError, Stat, Workspace, WorkspaceError, compile_glob, key_of, path_of,

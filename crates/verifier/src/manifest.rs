@@ -68,10 +68,10 @@ impl Manifest {
             if !entry.is_sound() {
                 return Err(ManifestError::Entry { key });
             }
-            if let Some(previous) = sorted.insert(key.clone(), entry) {
-                drop(previous);
+            if sorted.contains_key(&key) {
                 return Err(ManifestError::Order { key });
             }
+            sorted.insert(key, entry);
         }
         Ok(Self { entries: sorted })
     }

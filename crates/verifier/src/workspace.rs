@@ -19,6 +19,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 pub use self::glob::compile_glob;
+pub(crate) use self::glob::{Pattern, search};
 pub use error::{PathError, WorkspaceError};
 pub(crate) use key::{join, key_of_name};
 pub use key::{key_of, path_of};

@@ -21,7 +21,7 @@ pub const IGNORED: [&str; 8] = [
 ];
 
 /// Files of the run's own store, which grows while a run is watched.
-const IGNORED_FILES: &str = ".probity/*.db{,-wal,-shm,-journal}";
+const IGNORED_FILES: [&str; 2] = [".probity/*.db", ".probity/*.db-{wal,shm,journal}"];
 
 /// What a snapshot records, and its limits. Policy of the operator: the workspace's own ignore files
 /// are never read, because the delegate could write them.
@@ -42,7 +42,7 @@ impl Default for SnapshotRules {
     fn default() -> Self {
         let mut rules = Self::nothing_ignored();
         let folders = IGNORED.iter().map(|name| format!("**/{name}/"));
-        rules.patterns = folders.chain([IGNORED_FILES.to_owned()]).collect();
+        rules.patterns = folders.chain(IGNORED_FILES.map(str::to_owned)).collect();
         // The patterns are constants, which a test compiles.
         rules.ignored = compile(&rules.patterns).unwrap_or_default();
         rules

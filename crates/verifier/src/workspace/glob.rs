@@ -1,19 +1,20 @@
 //! Patterns over a workspace.
 
-use std::os::fd::AsFd;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::io::Errno;
 
-use super::walk::{MAX_DEPTH, open_dir, read_names};
+use super::walk::{MAX_DEPTH, ReadNamesError, open_dir, read_names};
 use super::{Kind, PathError, Workspace, join, key_of_name};
 
-/// Entries that one call of [`Workspace::glob`] looks at.
+/// Entries that one search looks at.
 const MAX_VISITED: usize = 1_000_000;
 
-/// Compiles a pattern the way every pattern of this crate is read: `*` and `?` stop at `/`, `**`
-/// does not, a backslash escapes.
+/// Compiles a pattern the way every pattern of this crate is read: relative to the workspace, matched
+/// against keys; `*` and `?` stop at `/`, `**` does not, a backslash escapes.
 ///
 /// # Errors
 /// [`PathError::Pattern`] when it is no glob, is empty, starts with `/` or holds `..`.
@@ -28,8 +29,7 @@ pub fn compile_glob(pattern: &str) -> Result<globset::Glob, PathError> {
     if pattern.split('/').any(|part| part == "..") {
         return Err(refused("it holds `..`; write it relative to the workspace"));
     }
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    GlobBuilder::new(pattern)
+    GlobBuilder::new(without_dot(pattern))
         .literal_separator(true)
         .backslash_escape(true)
         .build()
@@ -45,85 +45,148 @@ impl Workspace {
     /// million entries looked at; [`PathError::TooDeep`] beyond 256 folders; [`PathError::Denied`]
     /// when a folder that could hold a match cannot be read: a listing with a hole is no answer.
     pub fn glob(&self, pattern: &str, max: usize) -> Result<Vec<String>, PathError> {
-        let glob = compile_glob(pattern)?;
-        let mut search = Search {
-            pattern,
-            parts: pattern.strip_prefix("./").unwrap_or(pattern).split('/').collect(),
-            matcher: glob.compile_matcher(),
-            max,
-            visited: 0,
-            found: Vec::new(),
-        };
-        search.run(self)?;
-        search.found.sort_unstable();
-        Ok(search.found)
+        let patterns = [Pattern::new(pattern)?];
+        let found = search(self, &patterns, max, |_| false)?;
+        if let Some(path) = found.unreadable.into_iter().next() {
+            return Err(PathError::Denied { path });
+        }
+        Ok(found.keys.into_iter().map(|(key, _)| key).collect())
     }
 }
 
-struct Search<'a> {
-    pattern: &'a str,
-    parts: Vec<&'a str>,
+/// A compiled pattern that knows which folders can hold a match.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    text: String,
     matcher: GlobMatcher,
-    max: usize,
-    visited: usize,
-    found: Vec<String>,
 }
 
-impl Search<'_> {
-    fn run(&mut self, workspace: &Workspace) -> Result<(), PathError> {
-        let root = workspace.fd().try_clone_to_owned();
-        let root = root.map_err(|source| PathError::Io { path: ".".into(), source })?;
-        let mut pending =
-            vec![(Rc::new(root), std::ffi::OsString::from("."), String::new(), 0_usize)];
-        while let Some((parent, name, key, depth)) = pending.pop() {
-            if depth > MAX_DEPTH {
-                return Err(PathError::TooDeep { path: key, max: MAX_DEPTH });
-            }
-            let dir = match open_dir(parent.as_fd(), &name) {
-                Ok(dir) => Rc::new(dir),
-                // Gone, or no directory any more.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
-                Err(errno) => {
-                    return Err(super::walk::ReadNamesError::Io(errno).into_path_error(&key, 0));
-                }
-            };
-            let names = read_names(dir.as_fd(), MAX_VISITED.saturating_sub(self.visited))
-                .map_err(|error| error.into_path_error(self.pattern, MAX_VISITED))?;
-            self.visited = self.visited.saturating_add(names.len());
-            for (name, kind) in names {
-                let child = join(&key, &key_of_name(&name));
-                self.look_at(&child)?;
-                if kind == Kind::Dir && self.may_hold_a_match(&child, depth) {
-                    pending.push((Rc::clone(&dir), name, child, depth + 1));
-                }
-            }
-        }
-        Ok(())
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Result<Self, PathError> {
+        Ok(Self { matcher: compile_glob(text)?.compile_matcher(), text: without_dot(text).into() })
     }
 
-    fn look_at(&mut self, key: &str) -> Result<(), PathError> {
-        if !self.matcher.is_match(key) {
-            return Ok(());
-        }
-        if self.found.len() >= self.max {
-            return Err(PathError::TooMany { path: self.pattern.into(), max: self.max });
-        }
-        self.found.push(key.to_owned());
-        Ok(())
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the pattern names the folder `name` in so many letters.
+    fn spells(&self, name: &str) -> bool {
+        self.text.split('/').any(|part| part == name)
     }
 
     /// Whether anything below the folder `key`, `depth` folders down, can match.
-    fn may_hold_a_match(&self, key: &str, depth: usize) -> bool {
-        let Some(part) = self.parts.get(depth) else { return self.has_open_part() };
-        let special = |part: &str| part.contains(['*', '?', '[', '{', '\\']);
-        if self.parts.iter().take(depth + 1).any(|part| special(part)) {
-            return self.has_open_part() || depth + 1 < self.parts.len();
+    fn may_match_below(&self, key: &str, depth: usize) -> bool {
+        // `**` reaches any depth, and so may alternates and classes that hold a `/`.
+        let is_open = self.text.contains("**") || self.text.contains(['{', '[']);
+        let is_literal = |part: &str| !part.contains(['*', '?', '[', '{', '\\']);
+        if !is_open && self.text.split('/').count() <= depth + 1 {
+            return false;
         }
-        key.rsplit('/').next() == Some(*part) && depth + 1 < self.parts.len()
+        // As long as the pattern is plain text, the folder must be spelt alike.
+        self.text
+            .split('/')
+            .take_while(|part| is_literal(part))
+            .zip(key.split('/'))
+            .all(|(part, name)| part == name)
     }
+}
 
-    /// `**` reaches any depth, and so may alternates that hold a `/`.
-    fn has_open_part(&self) -> bool {
-        self.parts.iter().any(|part| part.contains("**") || part.contains(['{', '[']))
+/// What a search found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Keys and kinds, sorted.
+    pub(crate) keys: Vec<(String, Kind)>,
+    /// Folders that could hold matches and may not be read, sorted.
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Everything that any pattern matches. A folder that `ignores` names is passed over, unless a
+/// pattern spells its name.
+pub(crate) fn search(
+    workspace: &Workspace,
+    patterns: &[Pattern],
+    max: usize,
+    ignores: impl Fn(&str) -> bool,
+) -> Result<Found, PathError> {
+    let texts = || patterns.iter().map(Pattern::text).collect::<Vec<_>>().join(" ");
+    let mut found = Found::default();
+    let mut visited = 0_usize;
+    for_each_folder(workspace, |key, depth, names| {
+        let Ok(names) = names else {
+            found.unreadable.push(if key.is_empty() { ".".into() } else { key.to_owned() });
+            return Ok(Vec::new());
+        };
+        visited = visited.saturating_add(names.len());
+        if visited > MAX_VISITED {
+            return Err(PathError::TooMany { path: texts(), max: MAX_VISITED });
+        }
+        let mut enter = Vec::new();
+        for (name, kind) in names {
+            let text = key_of_name(&name);
+            let child = join(key, &text);
+            let wanted = |pattern: &&Pattern| pattern.may_match_below(&child, depth);
+            if kind == Kind::Dir
+                && if ignores(&child) {
+                    patterns.iter().filter(wanted).any(|pattern| pattern.spells(&text))
+                } else {
+                    patterns.iter().any(|pattern| wanted(&pattern))
+                }
+            {
+                enter.push((name, child.clone()));
+            }
+            if patterns.iter().any(|pattern| pattern.matcher.is_match(&child)) {
+                if found.keys.len() >= max {
+                    return Err(PathError::TooMany { path: texts(), max });
+                }
+                found.keys.push((child, kind));
+            }
+        }
+        Ok(enter)
+    })?;
+    found.keys.sort_unstable();
+    found.unreadable.sort_unstable();
+    Ok(found)
+}
+
+type Names = Vec<(OsString, Kind)>;
+
+/// Calls `visit` with the key, depth and names of the root and of every folder that `visit` asks to
+/// enter; with `Err` for a folder that may not be read.
+fn for_each_folder(
+    workspace: &Workspace,
+    mut visit: impl FnMut(&str, usize, Result<Names, ()>) -> Result<Vec<(OsString, String)>, PathError>,
+) -> Result<(), PathError> {
+    let root = workspace.fd().try_clone_to_owned();
+    let root = root.map_err(|source| PathError::Io { path: ".".into(), source })?;
+    let mut pending: Vec<(Rc<OwnedFd>, OsString, String, usize)> =
+        vec![(Rc::new(root), ".".into(), String::new(), 0)];
+    while let Some((parent, name, key, depth)) = pending.pop() {
+        if depth > MAX_DEPTH {
+            return Err(PathError::TooDeep { path: key, max: MAX_DEPTH });
+        }
+        let opened = match open_dir(parent.as_fd(), &name) {
+            Ok(dir) => read_names(dir.as_fd(), MAX_VISITED).map(|names| (dir, names)),
+            // Gone, or no directory any more.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+            Err(errno) => Err(ReadNamesError::Io(errno)),
+        };
+        match opened {
+            Ok((dir, names)) => {
+                let dir = Rc::new(dir);
+                for (name, child) in visit(&key, depth, Ok(names))? {
+                    pending.push((Rc::clone(&dir), name, child, depth + 1));
+                }
+            }
+            Err(ReadNamesError::Io(Errno::ACCESS | Errno::PERM)) => {
+                visit(&key, depth, Err(()))?;
+            }
+            Err(error) => return Err(error.into_path_error(&key, MAX_VISITED)),
+        }
     }
+    Ok(())
+}
+
+fn without_dot(pattern: &str) -> &str {
+    pattern.strip_prefix("./").unwrap_or(pattern)
 }

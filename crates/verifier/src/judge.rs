@@ -1,0 +1,306 @@
+//! The sealed judge: the files that decide, hashed before the delegate starts and compared before
+//! and after every check.
+
+mod command_line;
+mod inputs;
+mod sealed;
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{GlobSet, GlobSetBuilder};
+use probity_core::Digest;
+use rustix::fs::OFlags;
+
+use crate::hash::{digest_of, hash_reader};
+use crate::snapshot::SnapshotRules;
+use crate::workspace::{
+    Kind, PathError, Pattern, Workspace, compile_glob, key_of, path_of, search,
+};
+
+pub use command_line::{CommandLine, NamedFile, Role};
+pub use inputs::known_inputs;
+pub use sealed::{JudgeManifest, JudgeManifestError, Seen, Tampered};
+
+/// Files that patterns of one judge may match.
+const MAX_INPUTS: usize = 10_000;
+/// Bytes of one judged file.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// The files that decide: verifiers, configuration, the request, and whatever they read.
+///
+/// Inside the workspace or anywhere else. They are read by path, because by path is how the check
+/// will run them. Content and kind count, permission bits do not: a verifier that lost its execute
+/// bit faults, it does not pass.
+#[derive(Debug, Clone)]
+pub struct JudgeFiles {
+    workspace: Arc<Workspace>,
+    files: BTreeMap<String, PathBuf>,
+    patterns: Vec<Pattern>,
+    may_change: Vec<String>,
+    exempt: GlobSet,
+    texts: BTreeMap<String, Digest>,
+    /// What the patterns pass over.
+    rules: SnapshotRules,
+}
+
+impl JudgeFiles {
+    /// A judge of no files.
+    #[must_use]
+    pub fn new(workspace: Arc<Workspace>) -> Self {
+        Self {
+            workspace,
+            files: BTreeMap::new(),
+            patterns: Vec::new(),
+            may_change: Vec::new(),
+            exempt: GlobSet::empty(),
+            texts: BTreeMap::new(),
+            rules: SnapshotRules::default(),
+        }
+    }
+
+    /// Adds one file: a path in the workspace, or an absolute path anywhere.
+    ///
+    /// # Errors
+    /// [`PathError`] when a relative path leaves the workspace, or the path is none.
+    pub fn file(mut self, path: impl AsRef<Path>) -> Result<Self, PathError> {
+        let path = path.as_ref();
+        match self.workspace.key(path) {
+            Ok(key) => {
+                let inside = path_of(&key).unwrap_or_else(|| path.to_path_buf());
+                self.files.insert(key, self.workspace.root().join(inside));
+            }
+            Err(PathError::Outside { .. }) if path.is_absolute() => {
+                self.files.insert(key_of(path), path.to_path_buf());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(self)
+    }
+
+    /// Adds everything in the workspace that a pattern matches, when the judge is sealed and later:
+    /// a file that comes to match is a difference. Folders of [`crate::IGNORED`] are passed over
+    /// unless the pattern spells their name.
+    ///
+    /// # Errors
+    /// [`PathError::Pattern`] when it is no glob.
+    pub fn inputs(mut self, pattern: &str) -> Result<Self, PathError> {
+        self.patterns.push(Pattern::new(pattern)?);
+        Ok(self)
+    }
+
+    /// Leaves out what a pattern matches in the workspace, however it was added: the request says
+    /// that the delegate may change it.
+    ///
+    /// # Errors
+    /// [`PathError::Pattern`] when it is no glob.
+    pub fn may_change(mut self, pattern: &str) -> Result<Self, PathError> {
+        self.may_change.push(pattern.to_owned());
+        let mut set = GlobSetBuilder::new();
+        for pattern in &self.may_change {
+            set.add(compile_glob(pattern)?);
+        }
+        self.exempt = set.build().map_err(|error| PathError::Pattern {
+            pattern: pattern.to_owned(),
+            why: error.kind().to_string(),
+        })?;
+        Ok(self)
+    }
+
+    /// Adds text that is in no file: an inline script, a command line, the policy.
+    #[must_use]
+    pub fn text(mut self, name: impl Into<String>, content: &[u8]) -> Self {
+        self.texts.insert(name.into(), digest_of(content));
+        self
+    }
+
+    /// Reads and hashes everything, before the delegate starts.
+    ///
+    /// # Errors
+    /// [`JudgeError`] when a file that was added by name is absent, is no file, or cannot be read; or
+    /// when the patterns cannot be searched.
+    pub fn seal(&self) -> Result<JudgeManifest, JudgeError> {
+        let (sealed, searched) = self.see();
+        searched.map_err(JudgeError::Inputs)?;
+        for (path, seen) in sealed.iter() {
+            let by_name = self.files.contains_key(path);
+            let path = path.to_owned();
+            match seen {
+                Seen::TooLarge => return Err(JudgeError::TooLarge { path }),
+                Seen::Absent if by_name => return Err(JudgeError::Missing { path }),
+                Seen::Unreadable if by_name => return Err(JudgeError::Unreadable { path }),
+                Seen::Dir | Seen::Other if by_name => return Err(JudgeError::NotAFile { path }),
+                // An input that cannot be read now cannot be read by the check either; that it
+                // can be read later is a difference.
+                _ => {}
+            }
+        }
+        Ok(sealed)
+    }
+
+    /// Reads everything again and compares.
+    ///
+    /// # Errors
+    /// Every difference, sorted by path: content, kind, a file that is gone or cannot be read, a file
+    /// that a pattern matches now and did not match before.
+    pub fn check(&self, sealed: &JudgeManifest) -> Result<(), Vec<Tampered>> {
+        let (now, searched) = self.see();
+        let mut tampered = sealed.differences(&now);
+        if searched.is_err() {
+            let path = self.patterns.iter().map(Pattern::text).collect::<Vec<_>>().join(" ");
+            tampered.push(Tampered { path, was: Seen::Absent, is: Seen::Unreadable });
+        }
+        if tampered.is_empty() { Ok(()) } else { Err(tampered) }
+    }
+
+    /// What stands there now, and whether the patterns could be searched.
+    fn see(&self) -> (JudgeManifest, Result<(), PathError>) {
+        let mut files = BTreeMap::new();
+        for (key, path) in &self.files {
+            if !self.is_exempt(key) {
+                files.insert(key.clone(), see(path));
+            }
+        }
+        let searched = self.see_inputs(&mut files);
+        let patterns = self.patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
+        (JudgeManifest::new(files, self.texts.clone(), patterns), searched)
+    }
+
+    fn see_inputs(&self, files: &mut BTreeMap<String, Seen>) -> Result<(), PathError> {
+        if self.patterns.is_empty() {
+            return Ok(());
+        }
+        let found = search(&self.workspace, &self.patterns, MAX_INPUTS, |key| {
+            self.rules.ignores(key, true)
+        })?;
+        let matched = found.keys.into_iter().filter(|(_, kind)| *kind != Kind::Dir);
+        for (key, _) in matched {
+            if self.is_exempt(&key) || files.contains_key(&key) {
+                continue;
+            }
+            let seen = path_of(&key)
+                .map_or(Seen::Unreadable, |path| see(&self.workspace.root().join(path)));
+            files.insert(key, seen);
+        }
+        for key in found.unreadable {
+            files.insert(key, Seen::Unreadable);
+        }
+        Ok(())
+    }
+
+    fn is_exempt(&self, key: &str) -> bool {
+        // An absolute key lies outside the workspace, where no pattern reaches.
+        !key.starts_with('/') && self.exempt.is_match(key)
+    }
+}
+
+/// Why a judge cannot be sealed.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// A file that was added by name is not there.
+    #[error(
+        "`{path}` decides over the work but does not exist; create it or take it out of the request"
+    )]
+    Missing {
+        /// Its key, or its absolute path.
+        path: String,
+    },
+    /// A folder or special file that was added by name.
+    #[error(
+        "`{path}` decides over the work but is no regular file; for a folder declare `inputs` with `{path}/**`"
+    )]
+    NotAFile {
+        /// Its key, or its absolute path.
+        path: String,
+    },
+    /// A file that cannot be read.
+    #[error(
+        "`{path}` decides over the work but cannot be read; let the user that runs the check read it"
+    )]
+    Unreadable {
+        /// Its key, or its absolute path.
+        path: String,
+    },
+    /// A file beyond the limit.
+    #[error(
+        "`{path}` decides over the work but holds more than 1 GiB; leave it out with `may_change`"
+    )]
+    TooLarge {
+        /// Its key, or its absolute path.
+        path: String,
+    },
+    /// The patterns could not be searched.
+    #[error("the declared inputs cannot be listed: {0}")]
+    Inputs(#[source] PathError),
+}
+
+impl JudgeError {
+    /// The stable machine word.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "judge_file_missing",
+            Self::NotAFile { .. } => "judge_file_not_a_file",
+            Self::Unreadable { .. } => "judge_file_unreadable",
+            Self::TooLarge { .. } => "judge_file_too_large",
+            Self::Inputs(error) => error.code(),
+        }
+    }
+}
+
+fn see(path: &Path) -> Seen {
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) => return absent_or_unreadable(&error),
+    };
+    if metadata.is_dir() {
+        return Seen::Dir;
+    }
+    if metadata.is_symlink() {
+        return match std::fs::read_link(path) {
+            Ok(target) => Seen::Link {
+                target: digest_of(target.as_os_str().as_bytes()),
+                content: open(path, OFlags::empty()).ok().and_then(|file| hash(&file).digest()),
+            },
+            Err(error) => absent_or_unreadable(&error),
+        };
+    }
+    if !metadata.is_file() {
+        return Seen::Other;
+    }
+    match open(path, OFlags::NOFOLLOW) {
+        Ok(file) => hash(&file),
+        Err(error) => absent_or_unreadable(&error),
+    }
+}
+
+/// Opens without waiting: what was a file a moment ago may be a FIFO.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+fn hash(file: &File) -> Seen {
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Seen::Other,
+        Err(_) => return Seen::Unreadable,
+    }
+    match hash_reader(file, MAX_FILE_BYTES, &mut || true) {
+        Ok(Some((digest, _))) => Seen::File { digest },
+        Ok(None) => Seen::TooLarge,
+        Err(_) => Seen::Unreadable,
+    }
+}
+
+fn absent_or_unreadable(error: &io::Error) -> Seen {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Seen::Absent,
+        _ => Seen::Unreadable,
+    }
+}
