@@ -1,1 +1,46 @@
-fn main() {}
+//! `cargo xtask`: one word per job, so that a newcomer, CI and the README run the same commands.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use xtask::{ci, test, tidy};
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test   documentation tests, then every test of the workspace; installs cargo-nextest if missing
+  tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
+  ci     formatting, lints, documentation, tidy, deny where installed, then test";
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new("."));
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test", rest @ ..] => test(root, rest),
+        ["tidy"] => report(root),
+        ["ci"] => ci(root),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(64);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(root: &Path) -> Result<(), xtask::XtaskError> {
+    let findings = tidy(root)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(()),
+        count => Err(xtask::XtaskError::Untidy { count }),
+    }
+}

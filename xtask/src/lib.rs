@@ -1,0 +1,14 @@
+//! The jobs of this repository, as functions, so that they can be tested.
+
+mod command;
+mod finding;
+pub mod rule;
+mod source;
+mod tidy;
+mod tree;
+
+pub use command::{XtaskError, ci, test};
+pub use finding::Finding;
+pub use source::Source;
+pub use tidy::tidy;
+pub use tree::Tree;

@@ -1,0 +1,172 @@
+//! Who may depend on whom.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::{Finding, Tree};
+
+/// Every member with the members it may stand on. Arrows point down only.
+const EDGES: [(&str, &[&str]); 14] = [
+    ("probity-core", &[]),
+    ("probity-record", &["core"]),
+    ("probity-sandbox", &[]),
+    ("probity-egress", &[]),
+    ("probity-store", &["core", "record"]),
+    ("probity-store-sqlite", &["core", "record", "store"]),
+    ("probity-verifier", &["core", "sandbox", "egress"]),
+    ("probity-script", &["core", "sandbox", "egress", "verifier"]),
+    ("probity-delegate", &["core", "sandbox", "egress"]),
+    ("probity-engine", &["core", "record", "store", "verifier", "delegate"]),
+    (
+        "probity",
+        &[
+            "core",
+            "record",
+            "store",
+            "store-sqlite",
+            "sandbox",
+            "egress",
+            "verifier",
+            "script",
+            "delegate",
+            "engine",
+        ],
+    ),
+    (
+        "probity-sim",
+        &[
+            "core",
+            "record",
+            "store",
+            "store-sqlite",
+            "sandbox",
+            "egress",
+            "verifier",
+            "script",
+            "delegate",
+            "engine",
+        ],
+    ),
+    (
+        "probity-bench",
+        &[
+            "core",
+            "record",
+            "store",
+            "store-sqlite",
+            "sandbox",
+            "egress",
+            "verifier",
+            "script",
+            "delegate",
+            "engine",
+            "sim",
+            "",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// The crates that third parties audit with: their direct dependencies are counted together.
+const FOUNDATION: [&str; 2] = ["probity-core", "probity-record"];
+const FOUNDATION_MAX: usize = 8;
+/// What would bring a clock, a socket or a runtime into them.
+const FOUNDATION_NEVER: [&str; 6] =
+    ["tokio", "async-trait", "reqwest", "rusqlite", "tokio-util", "rustix"];
+
+/// A member of the workspace, as `cargo metadata` prints it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its direct dependencies.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// One line of a manifest.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Dependency {
+    /// The package depended on.
+    pub name: String,
+    /// `None` for a normal dependency, else `dev` or `build`.
+    pub kind: Option<String>,
+    /// Set for members.
+    pub path: Option<String>,
+}
+
+/// Reads the members from the output of `cargo metadata --no-deps`.
+///
+/// # Errors
+/// The JSON is not what cargo prints.
+pub fn packages(metadata: &[u8]) -> Result<Vec<Package>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    Ok(serde_json::from_slice::<Metadata>(metadata)?.packages)
+}
+
+/// Edges that are not in the table, members that have no row, and the dependency count of the
+/// foundation.
+#[must_use]
+pub fn check(packages: &[Package]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut foundation = BTreeSet::new();
+    for package in packages {
+        let finding = |text: String| Finding::new("Cargo.toml", 0, text);
+        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == package.name) else {
+            findings.push(finding(format!("`{}` has no row in the edge table", package.name)));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let target = dependency.name.as_str();
+            if dependency.path.is_some() {
+                if target != package.name && !allowed.iter().any(|to| short_name_is(target, to)) {
+                    let from = &package.name;
+                    findings.push(finding(format!("`{from}` may not depend on `{target}`")));
+                }
+            } else if dependency.kind.is_none() && FOUNDATION.contains(&package.name.as_str()) {
+                foundation.insert(target);
+                if FOUNDATION_NEVER.contains(&target) {
+                    findings.push(finding(format!("`{}` may not use `{target}`", package.name)));
+                }
+            }
+        }
+    }
+    if foundation.len() > FOUNDATION_MAX {
+        findings.push(Finding::new(
+            "Cargo.toml",
+            0,
+            format!("core and record use {foundation:?}, more than {FOUNDATION_MAX} crates"),
+        ));
+    }
+    findings
+}
+
+/// Members that ARCHITECTURE.md does not list in its crate map, and rows without a member. A row is
+/// a table row whose first cell is a package name in backticks.
+#[must_use]
+pub fn check_map(packages: &[Package], tree: &Tree) -> Vec<Finding> {
+    const MAP: &str = "ARCHITECTURE.md";
+    let text = tree.text(MAP).unwrap_or_default();
+    let listed: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("probity") || *name == "xtask")
+        .collect();
+    let members: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let missing = members.difference(&listed).map(|name| format!("`{name}` is not in the map"));
+    let extra = listed.difference(&members).map(|name| format!("`{name}` is no member"));
+    missing.chain(extra).map(|text| Finding::new(MAP, 0, text)).collect()
+}
+
+/// `probity-core` is `core`, `probity` is the empty name.
+fn short_name_is(package: &str, short: &str) -> bool {
+    match package.strip_prefix("probity") {
+        Some("") => short.is_empty(),
+        Some(rest) => rest.strip_prefix('-') == Some(short),
+        None => false,
+    }
+}
