@@ -1,0 +1,59 @@
+//! How a store is opened.
+
+/// What an acknowledged append survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Loss of power, as far as the disk keeps what it acknowledged: every commit is flushed
+    /// (`synchronous=FULL`). The default.
+    #[default]
+    Full,
+    /// A crash of the process, `kill -9` included, but not loss of power or a crash of the operating system: those
+    /// may take the last commits, never a part of one (`synchronous=NORMAL`).
+    Normal,
+}
+
+impl Durability {
+    /// The word of configuration files and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
+
+    pub(crate) const fn pragma(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+        }
+    }
+}
+
+/// How a store is opened. `Options::default()` suits everyone who does not know better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// What an acknowledged append survives.
+    pub durability: Durability,
+    /// How long a write waits for another process that is writing, in milliseconds. 5000 by default; at most 60 000.
+    pub busy_timeout_ms: u32,
+    /// A bound on the size of the file in bytes, rounded down to pages of 4 KiB; a write that would pass it fails
+    /// as on a full disk. `None`: the disk is the bound. The write-ahead log beside the file is not counted.
+    pub max_bytes: Option<u64>,
+}
+
+impl Options {
+    /// The longest wait for another process.
+    pub const MAX_BUSY_TIMEOUT_MS: u32 = 60_000;
+
+    pub(crate) fn busy_timeout(&self) -> std::time::Duration {
+        let bounded_ms = self.busy_timeout_ms.min(Self::MAX_BUSY_TIMEOUT_MS);
+        std::time::Duration::from_millis(bounded_ms.into())
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durability: Durability::Full, busy_timeout_ms: 5000, max_bytes: None }
+    }
+}

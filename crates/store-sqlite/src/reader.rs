@@ -1,0 +1,157 @@
+//! Reads: a few connections of their own, on blocking threads.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use probity_core::{Digest, RunId};
+use probity_store::limits::{MAX_PAGE_RUNS, MAX_READ_BYTES};
+use probity_store::{Cursor, FaultKind, LogState, RunSummary, StoreFault};
+use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::Semaphore;
+
+use crate::fault::fault;
+use crate::writer::find;
+use crate::{Options, open};
+
+/// Reads that go on at the same time; the others wait.
+const MAX_READERS: usize = 4;
+
+/// Lends connections to reads and keeps them for the next one.
+#[derive(Clone)]
+pub(crate) struct Readers {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    options: Options,
+    permits: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: PathBuf, options: Options) -> Self {
+        let permits = Semaphore::new(MAX_READERS);
+        Self { shared: Arc::new(Shared { path, options, permits, idle: Mutex::default() }) }
+    }
+
+    /// Runs one read on a connection. A connection that failed is not used again.
+    pub(crate) async fn with<T, F>(&self, read: F) -> Result<T, StoreFault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let closed = |_| StoreFault::new(FaultKind::Closed, "the readers are gone");
+        let _permit = self.shared.permits.acquire().await.map_err(closed)?;
+        let shared = Arc::clone(&self.shared);
+        let task = tokio::task::spawn_blocking(move || {
+            let connection = match shared.take() {
+                Some(connection) => connection,
+                None => open::reader(&shared.path, &shared.options)?,
+            };
+            let value = read(&connection).map_err(|error| fault(&error))?;
+            shared.give_back(connection);
+            Ok(value)
+        });
+        let stopped = |_| StoreFault::new(FaultKind::Closed, "the runtime stopped during the read");
+        task.await.map_err(stopped)?
+    }
+}
+
+impl Shared {
+    fn take(&self) -> Option<Connection> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn give_back(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+/// A blob as it is stored.
+pub(crate) enum Stored {
+    Absent,
+    TooLarge(u64),
+    Bytes(Vec<u8>),
+}
+
+pub(crate) fn state(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<LogState>> {
+    Ok(find(connection, run.as_str())?.map(|(_, state)| state))
+}
+
+pub(crate) fn records(
+    connection: &Connection,
+    run: &RunId,
+    from_seq: u64,
+    max_records: usize,
+) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let Some((number, _)) = find(connection, run.as_str())? else { return Ok(Vec::new()) };
+    let from = i64::try_from(from_seq).unwrap_or(i64::MAX);
+    let max = i64::try_from(max_records).unwrap_or(i64::MAX);
+    let mut query = connection.prepare_cached(
+        "SELECT bytes FROM record WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+    )?;
+    let mut rows = query.query(params![number, from, max])?;
+    let mut records: Vec<Vec<u8>> = Vec::new();
+    let mut bytes = 0_usize;
+    while let Some(row) = rows.next()? {
+        let record: Vec<u8> = row.get(0)?;
+        bytes = bytes.saturating_add(record.len());
+        if bytes > MAX_READ_BYTES && !records.is_empty() {
+            break;
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// A page of the list; a name that is not legal is a damaged file.
+pub(crate) fn list(
+    connection: &Connection,
+    after: Option<Cursor>,
+    limit: usize,
+) -> rusqlite::Result<Vec<RunSummary>> {
+    let below = after.map_or(i64::MAX, |after| i64::try_from(after.0).unwrap_or(i64::MAX));
+    let limit = i64::try_from(limit.min(MAX_PAGE_RUNS)).unwrap_or(i64::MAX);
+    let mut query = connection.prepare_cached(
+        "SELECT number, id, len, sealed, created_at_ms FROM run WHERE number < ?1
+         ORDER BY number DESC LIMIT ?2",
+    )?;
+    let rows = query.query_map([below, limit], |row| {
+        let (number, len, created_at_ms): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(4)?);
+        let id: String = row.get(1)?;
+        let illegal = |error| {
+            rusqlite::Error::FromSqlConversionFailure(
+                1,
+                rusqlite::types::Type::Text,
+                Box::new(error),
+            )
+        };
+        Ok(RunSummary {
+            run: RunId::try_from(id).map_err(illegal)?,
+            state: LogState { len: len.cast_unsigned(), sealed: row.get(3)? },
+            created_at_ms: created_at_ms.cast_unsigned(),
+            cursor: Cursor(number.cast_unsigned()),
+        })
+    })?;
+    rows.collect()
+}
+
+pub(crate) fn blob(
+    connection: &Connection,
+    digest: &Digest,
+    max_bytes: u64,
+) -> rusqlite::Result<Stored> {
+    // The length is known without reading the bytes.
+    let mut find =
+        connection.prepare_cached("SELECT rowid, length(bytes) FROM blob WHERE digest = ?1")?;
+    let found: Option<(i64, i64)> = find
+        .query_row([digest.as_bytes().as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((rowid, bytes)) = found else { return Ok(Stored::Absent) };
+    if bytes.cast_unsigned() > max_bytes {
+        return Ok(Stored::TooLarge(bytes.cast_unsigned()));
+    }
+    let mut read = connection.prepare_cached("SELECT bytes FROM blob WHERE rowid = ?1")?;
+    Ok(Stored::Bytes(read.query_row([rowid], |row| row.get(0))?))
+}
