@@ -63,7 +63,8 @@ pub enum Effect {
         /// Why the claim is not handed on.
         outcome: Outcome,
     },
-    /// Call a human. The run waits.
+    /// Call a human. The run waits. Asked again whenever the waiting run is taken up, because an
+    /// interruption may have come before the call.
     Escalate {
         /// What it would have ended as.
         instead_of: Outcome,

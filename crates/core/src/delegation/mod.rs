@@ -108,6 +108,7 @@ impl Delegation {
     pub fn handle(&mut self, now_ms: u64, input: Input) -> Result<Handled, Refusal> {
         let is_timer = input == Input::Timer;
         let is_seal = input == Input::Sealed;
+        let is_resume = input == Input::Resume;
         // The closing entry was made when the seal was asked for; it keeps that time.
         let now_ms = if is_seal { self.now_ms } else { now_ms.max(self.now_ms) };
         let mut entries = Vec::new();
@@ -120,7 +121,13 @@ impl Delegation {
                 }
             }
             Accepted::Nothing(Handled::Unchanged) if is_timer => {}
-            Accepted::Nothing(handled) => return Ok(handled),
+            Accepted::Nothing(handled) => {
+                // A run that waits for a human may have been interrupted before the call went out.
+                if is_resume {
+                    self.push_pending();
+                }
+                return Ok(handled);
+            }
         }
         while let Some(event) = decide::follow_up(&self.fold, now_ms) {
             self.record(now_ms, event, &mut entries);

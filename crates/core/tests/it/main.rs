@@ -2,6 +2,7 @@
 
 mod accounting;
 mod content_free;
+mod escalation;
 mod merge_table;
 mod outcomes;
 mod rig;

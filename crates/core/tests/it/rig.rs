@@ -138,6 +138,9 @@ impl Rig {
                 assert_eq!(self.log.len() == length, is_seal, "an append per input");
             }
             Ok(Handled::Unchanged | Handled::Replay(_)) | Err(_) => {
+                let length = self.log.len();
+                self.drain();
+                assert_eq!(self.log.len(), length, "nothing happened, yet it is recorded");
                 assert_eq!(self.machine, before, "nothing happened, yet something changed");
             }
         }
