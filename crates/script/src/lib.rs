@@ -1,1 +1,35 @@
 //! Starlark verifiers and the worker process they run in.
+//!
+//! A [`Script`] is text with a digest; a [`ScriptVerifier`] is that text with its arguments, its
+//! [`Limits`] and what it may reach ([`Host`]). Scripts run in the processes of a [`WorkerPool`]
+//! unless the caller opts into [`Execution::InProcess`]. The language is described in
+//! `docs/verifier-language.md`.
+
+mod builtins;
+mod conversation;
+mod data;
+mod example;
+mod fault;
+mod files;
+mod frame;
+mod host;
+mod interpreter;
+mod limits;
+mod pool;
+mod process;
+mod returned;
+mod script;
+mod session;
+mod verifier;
+mod worker;
+
+pub use fault::{FAULT_CODES, FaultCode};
+pub use host::{
+    CommandGate, CommandOutput, CommandRequest, GateError, GitGate, GitRequest, Host, HttpGate,
+    HttpMethod, HttpRequest, HttpResponse,
+};
+pub use limits::{LimitError, Limits};
+pub use pool::{PoolConfig, PoolError, WorkerPool, WorkerProgram};
+pub use script::{MAX_SOURCE_BYTES, Script, ScriptError};
+pub use verifier::{Call, Execution, ScriptVerifier};
+pub use worker::worker_main;

@@ -1,0 +1,42 @@
+//! The names a verifier script may use. Each reads; none writes.
+
+mod fs;
+mod host;
+mod json;
+mod pure;
+mod text;
+
+use std::sync::LazyLock;
+
+use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
+
+/// The dialect's names, built once per process.
+pub(crate) fn globals() -> &'static Globals {
+    static GLOBALS: LazyLock<Globals> = LazyLock::new(|| {
+        let mut builder = GlobalsBuilder::extended_by(&[
+            LibraryExtension::StructType,
+            LibraryExtension::SetType,
+            LibraryExtension::Map,
+            LibraryExtension::Filter,
+            LibraryExtension::Partial,
+            LibraryExtension::Print,
+        ]);
+        builder.namespace("json", json::members);
+        builder.namespace("fs", fs::members);
+        builder.namespace("http", host::http);
+        builder.namespace("git", host::git);
+        builder.namespace("exec", host::exec);
+        builder.namespace("time", host::time);
+        builder.namespace("changes", host::changes);
+        host::top_level(&mut builder);
+        builder.namespace("re", text::re);
+        builder.namespace("string", text::string);
+        builder.namespace("url", text::url);
+        builder.namespace("validate", text::validate);
+        builder.namespace("hash", pure::hash);
+        builder.namespace("base64", pure::base64);
+        builder.namespace("math", pure::math);
+        builder.build()
+    });
+    &GLOBALS
+}

@@ -1,0 +1,274 @@
+//! One script in one interpreter: load it, run its examples, call it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use starlark::ErrorKind;
+use starlark::environment::{FrozenModule, Module};
+use starlark::eval::Evaluator;
+use starlark::syntax::{AstModule, Dialect};
+use starlark::values::OwnedFrozenValue;
+
+use crate::builtins;
+use crate::data;
+use crate::example::{self, Examples};
+use crate::fault::{self, FaultFrame};
+use crate::host::{GateError, HostAnswer, HostCall};
+use crate::limits::Limits;
+use crate::returned::{self, Decision};
+use crate::session::{Ask, Input, Session, Stop};
+
+/// What is loaded: the text and the `args` it sees.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) args: Json,
+}
+
+/// A script that compiled and whose top level ran. Immutable, so that no call can leave anything
+/// behind for the next one.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    run: OwnedFrozenValue,
+    /// `file:line` of `run`, for faults in what it returned.
+    place: String,
+}
+
+/// What one call came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) result: Result<Decision, FaultFrame>,
+    pub(crate) ticks: u64,
+    pub(crate) printed: String,
+}
+
+/// The bounds of one evaluation.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    pub(crate) limits: Limits,
+    pub(crate) deadline: Instant,
+    /// True once nobody waits for the result any more.
+    pub(crate) is_abandoned: Rc<dyn Fn() -> bool>,
+}
+
+/// Compiles the script, runs its top level and its examples.
+pub(crate) fn load(source: &Source, bounds: &Bounds) -> Result<Loaded, FaultFrame> {
+    let (loaded, examples) = unwound(|| compile(source, bounds))?;
+    example::run_all(source, &loaded, &examples, bounds)?;
+    Ok(loaded)
+}
+
+/// Compiles the script and runs its top level only.
+pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examples), FaultFrame> {
+    let dialect = Dialect {
+        enable_load: false,
+        enable_f_strings: true,
+        enable_keyword_only_arguments: true,
+        ..Dialect::Standard
+    };
+    let ast = AstModule::parse(&source.name, source.text.clone(), &dialect)
+        .map_err(|error| of_kind(&error))?;
+    let session = Rc::new(Session::new(
+        false,
+        Input::default(),
+        Box::new(NoHost),
+        bounds.limits,
+        bounds.deadline,
+    ));
+    let _entered = session.enter();
+    let (module, examples) = Module::with_temp_heap(|module| {
+        module.set("args", module.heap().alloc(&source.args));
+        {
+            let mut eval = evaluator(&module, &session, bounds)?;
+            eval.eval_module(ast, builtins::globals())
+                .map_err(|error| of_load(&error, &session, &eval, bounds))?;
+        }
+        let list = |name| {
+            let list = module
+                .get(name)
+                .map(|list| data::to_json(list, module.heap(), &session))
+                .transpose();
+            list.map_err(|error| {
+                FaultFrame::new(fault::EXAMPLE, format!("`{name}`: {}", error.without_diagnostic()))
+            })
+        };
+        let examples = Examples::read(list("accepts")?, list("rejects")?)?;
+        let module = module
+            .freeze()
+            .map_err(|error| FaultFrame::new(fault::RAISE, error.err_msg).at(&source.name))?;
+        Ok((module, examples))
+    })?;
+    let (run, place) = run_function(source, &module)?;
+    Ok((Loaded { run, place }, examples))
+}
+
+fn run_function(
+    source: &Source,
+    module: &FrozenModule,
+) -> Result<(OwnedFrozenValue, String), FaultFrame> {
+    let line = source.text.lines().zip(1_u32..).find(|(line, _)| line.starts_with("def run"));
+    let place =
+        line.map_or_else(|| source.name.clone(), |(_, line)| format!("{}:{line}", source.name));
+    let missing = |message: &str| FaultFrame::new(fault::NO_RUN, message).at(&place);
+    let run = module.get_option("run").ok().flatten();
+    let run = run.ok_or_else(|| missing("the file defines no `run`"))?;
+    let takes_one = run
+        .value()
+        .parameters_spec()
+        .ok_or_else(|| missing("`run` is not a function of this file"))?
+        .can_fill_with_args(1, &[]);
+    if !takes_one {
+        return Err(missing("`run` must take the claim as its one argument"));
+    }
+    Ok((run, place))
+}
+
+/// Calls `run` with the claim.
+pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &Bounds) -> Report {
+    let session = Rc::new(Session::new(true, input, host, bounds.limits, bounds.deadline));
+    let _entered = session.enter();
+    let called = unwound(|| {
+        Module::with_temp_heap(|module| {
+            let mut eval = evaluator(&module, &session, bounds)?;
+            let heap = module.heap();
+            let run = heap.access_owned_frozen_value(&loaded.run);
+            let claim = heap.alloc(&session.input().claim);
+            let result = eval
+                .eval_function(run, &[claim], &[])
+                .and_then(|value| returned::read(value, heap, &session));
+            let ticks = eval.get_total_tick_count();
+            let result = match result {
+                Ok(Ok(decision)) => Ok(decision),
+                Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
+                Err(error) => of_call(&error, &session, &eval, bounds),
+            };
+            Ok((result, ticks))
+        })
+    });
+    let (result, ticks) = match called {
+        Ok((Ok(mut decision), ticks)) => {
+            decision.evidence.extend(session.take_evidence());
+            (Ok(decision), ticks)
+        }
+        Ok((Err(fault), ticks)) => (Err(fault), ticks),
+        Err(fault) => (Err(fault), 0),
+    };
+    Report { result, ticks, printed: session.take_printed() }
+}
+
+fn evaluator<'v, 'a>(
+    module: &'a Module<'v>,
+    session: &'a Session,
+    bounds: &'a Bounds,
+) -> Result<Evaluator<'v, 'a, 'a>, FaultFrame> {
+    let limits = &bounds.limits;
+    let mut eval = Evaluator::new(module);
+    let to_usize = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    eval.set_max_tick_count(limits.ticks)
+        .and_then(|()| eval.set_max_heap_size(to_usize(limits.heap_bytes)))
+        .and_then(|()| eval.set_max_callstack_size(to_usize(limits.callstack.into())))
+        .map_err(|error| FaultFrame::new(fault::LIMITS, error.to_string()))?;
+    eval.set_print_handler(session);
+    eval.set_check_cancelled(Box::new(|| session.is_expired() || (bounds.is_abandoned)()));
+    Ok(eval)
+}
+
+/// A panic of the interpreter (its allocator panics when it runs out) as a fault.
+fn unwound<T>(work: impl FnOnce() -> Result<T, FaultFrame>) -> Result<T, FaultFrame> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default();
+        let code = if text.contains("memory") { fault::HEAP } else { fault::CRASH };
+        Err(FaultFrame::new(code, format!("the interpreter panicked: {text}")))
+    })
+}
+
+fn of_load(
+    error: &starlark::Error,
+    session: &Session,
+    eval: &Evaluator<'_, '_, '_>,
+    bounds: &Bounds,
+) -> FaultFrame {
+    match of_call(error, session, eval, bounds) {
+        Err(fault) => fault,
+        Ok(decision) => FaultFrame::new(fault::TOP_LEVEL, decision.reason),
+    }
+}
+
+/// What an error means: an unreachable host is a verdict, everything else a fault.
+fn of_call(
+    error: &starlark::Error,
+    session: &Session,
+    eval: &Evaluator<'_, '_, '_>,
+    bounds: &Bounds,
+) -> Result<Decision, FaultFrame> {
+    let place = location(error);
+    match session.stop() {
+        Some(Stop::Inconclusive { reason }) => {
+            return Ok(Decision::inconclusive("unreachable", &reason));
+        }
+        Some(Stop::Fault { code, message }) => return Err(FaultFrame::new(code, message).at(place)),
+        None => {}
+    }
+    let limits = &bounds.limits;
+    let fault = if session.has_expired() {
+        let message = format!("the script ran longer than {} ms", limits.wall_ms);
+        FaultFrame::new(fault::TIMEOUT, message)
+    } else if (bounds.is_abandoned)() {
+        FaultFrame::new(fault::CANCELLED, "the run was cancelled")
+    } else if !matches!(error.kind(), ErrorKind::Other(_)) {
+        of_kind(error)
+    } else if eval.get_total_tick_count() > limits.ticks {
+        FaultFrame::new(fault::TICKS, format!("the script took more than {} ticks", limits.ticks))
+    } else if heap_bytes(eval) > limits.heap_bytes {
+        let message = format!("the script's heap grew beyond {} bytes", limits.heap_bytes);
+        FaultFrame::new(fault::HEAP, message)
+    } else {
+        of_kind(error)
+    };
+    Err(fault.at(place))
+}
+
+/// The heap as the interpreter's own limit measures it.
+fn heap_bytes(eval: &Evaluator<'_, '_, '_>) -> u64 {
+    let bytes = eval.heap().peak_allocated_bytes() + eval.frozen_heap().allocated_bytes();
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+fn of_kind(error: &starlark::Error) -> FaultFrame {
+    let code = match error.kind() {
+        ErrorKind::Parser(_) => fault::SYNTAX,
+        ErrorKind::Scope(_) => fault::NAME,
+        ErrorKind::StackOverflow(_) => fault::DEPTH,
+        ErrorKind::Internal(_) => fault::CRASH,
+        _ => fault::RAISE,
+    };
+    FaultFrame::new(code, error.without_diagnostic().to_string()).at(location(error))
+}
+
+/// `file:line:column`, and below it the call stack.
+fn location(error: &starlark::Error) -> String {
+    let place = error.span().map(ToString::to_string).unwrap_or_default();
+    let stack = error.call_stack().to_string();
+    match (place.is_empty(), stack.is_empty()) {
+        (false, false) => format!("{place}\n{}", stack.trim_end()),
+        (false, true) => place,
+        (true, _) => stack.trim_end().to_owned(),
+    }
+}
+
+/// The host while the top level of a file runs: there is none.
+struct NoHost;
+
+impl Ask for NoHost {
+    fn ask(&self, _: &HostCall) -> HostAnswer {
+        Err(GateError::Invalid("there is no host here".to_owned()))
+    }
+}

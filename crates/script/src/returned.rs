@@ -1,0 +1,300 @@
+//! The return table: what `run` gave back, as a verdict or as the fault that it is.
+
+use std::fmt;
+
+use probity_core::{Code, Evidence, Verdict, VerdictKind};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value as Json};
+use starlark::values::dict::DictRef;
+use starlark::values::structs::StructRef;
+use starlark::values::{Heap, Value};
+
+use crate::data;
+use crate::fault::{self, cut};
+use crate::session::Session;
+
+/// The longest reason that is kept, in bytes.
+pub(crate) const MAX_REASON_BYTES: usize = 4096;
+/// The most criteria keys one verdict may name.
+pub(crate) const MAX_CRITERIA: usize = 64;
+
+/// A verdict on its way from the worker.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Decision {
+    pub(crate) kind: VerdictKind,
+    pub(crate) code: Code,
+    pub(crate) reason: String,
+    #[serde(default)]
+    pub(crate) criteria: Vec<Code>,
+    #[serde(default)]
+    pub(crate) confidence_bp: Option<u16>,
+    #[serde(default)]
+    pub(crate) evidence: Vec<Evidence>,
+    #[serde(default)]
+    pub(crate) output: Option<Json>,
+}
+
+impl Decision {
+    pub(crate) fn inconclusive(code: &str, reason: &str) -> Self {
+        Self::new(VerdictKind::Inconclusive, code, reason)
+    }
+
+    fn new(kind: VerdictKind, code: &str, reason: &str) -> Self {
+        Self {
+            kind,
+            code: Code::slug(code),
+            reason: cut(reason, MAX_REASON_BYTES),
+            criteria: Vec::new(),
+            confidence_bp: None,
+            evidence: Vec::new(),
+            output: None,
+        }
+    }
+
+    fn of_bool(verified: bool) -> Self {
+        if verified {
+            return Self::new(VerdictKind::Pass, "ok", "");
+        }
+        Self::new(
+            VerdictKind::Revise,
+            "not_verified",
+            "the verifier returned False and gave no reason",
+        )
+    }
+}
+
+impl From<Decision> for Verdict {
+    fn from(decision: Decision) -> Self {
+        Self {
+            kind: decision.kind,
+            code: decision.code,
+            reason: decision.reason,
+            criteria: decision.criteria,
+            confidence_bp: decision.confidence_bp,
+            evidence: decision.evidence,
+            output: decision.output,
+        }
+    }
+}
+
+/// A row of the table that is a fault: its code and a message.
+pub(crate) type Refusal = (&'static str, String);
+
+/// Reads a return value. The outer error is an ended script (too deep, too long).
+pub(crate) fn read<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    session: &Session,
+) -> starlark::Result<Result<Decision, Refusal>> {
+    if value.is_none() {
+        return Ok(Err((fault::RETURN_NONE, "`run` returned None".to_owned())));
+    }
+    if let Some(verified) = value.unpack_bool() {
+        return Ok(Ok(Decision::of_bool(verified)));
+    }
+    if let Some(text) = value.unpack_str() {
+        session.fits(text.len())?;
+        return Ok(read_text(text));
+    }
+    if DictRef::from_value(value).is_none() && StructRef::from_value(value).is_none() {
+        return Ok(Err(wrong_type(value.get_type())));
+    }
+    match data::to_json(value, heap, session)? {
+        Json::Object(fields) => Ok(read_object(fields)),
+        _ => Ok(Err(wrong_type(value.get_type()))),
+    }
+}
+
+fn wrong_type(what: &str) -> Refusal {
+    (fault::RETURN_TYPE, format!("`run` returned a value of type `{what}`"))
+}
+
+fn read_text(text: &str) -> Result<Decision, Refusal> {
+    match text {
+        "True" | "true" => return Ok(Decision::of_bool(true)),
+        "False" | "false" => return Ok(Decision::of_bool(false)),
+        _ => {}
+    }
+    match serde_json::from_str::<Returned>(text) {
+        Ok(Returned::Object(fields)) => read_object(fields),
+        Ok(Returned::Duplicate(key)) => Err((
+            fault::RETURN_DUPLICATE_KEY,
+            format!("the returned text has the key `{}` twice", cut(&key, 64)),
+        )),
+        Ok(Returned::Null) => {
+            Err((fault::RETURN_NULL, "`run` returned the JSON text `null`".to_owned()))
+        }
+        Ok(Returned::Other(what)) => {
+            Err((fault::RETURN_TYPE, format!("`run` returned the JSON text of a {what}")))
+        }
+        Err(error) => {
+            let shown = cut(text, 80);
+            Err((
+                fault::RETURN_TEXT,
+                format!("`run` returned text that is not JSON ({error}): `{shown}`"),
+            ))
+        }
+    }
+}
+
+fn read_object(mut fields: Map<String, Json>) -> Result<Decision, Refusal> {
+    let verified = match fields.get("verified") {
+        None => {
+            let keys: Vec<&str> = fields.keys().map(String::as_str).take(8).collect();
+            let message = format!("no `verified` among the keys returned: `{}`", keys.join("`, `"));
+            return Err((fault::RETURN_VERIFIED_MISSING, message));
+        }
+        Some(Json::Bool(verified)) => *verified,
+        Some(other) => {
+            return Err((fault::RETURN_VERIFIED_TYPE, not("`verified`", "a bool", other)));
+        }
+    };
+    let kind = kind(verified, fields.get("verdict"))?;
+    let reason = match fields.get("reason") {
+        None => "",
+        Some(Json::String(reason)) => reason,
+        Some(other) => return Err((fault::RETURN_REASON_TYPE, not("`reason`", "a string", other))),
+    };
+    let (default_code, default_reason) = match kind {
+        VerdictKind::Pass => ("ok", ""),
+        VerdictKind::Inconclusive => {
+            ("inconclusive", "the verifier could not tell and gave no reason")
+        }
+        VerdictKind::Revise | VerdictKind::Fail => ("not_verified", "the verifier gave no reason"),
+    };
+    let mut decision =
+        Decision::new(kind, default_code, if reason.is_empty() { default_reason } else { reason });
+    if let Some(code) = fields.get("code") {
+        decision.code = word(code)
+            .ok_or_else(|| (fault::RETURN_CODE, not("`code`", "a machine word", code)))?;
+    }
+    if let Some(criteria) = fields.get("criteria") {
+        decision.criteria = words(criteria).ok_or_else(|| {
+            (
+                fault::RETURN_CRITERIA,
+                not("`criteria`", "a list of at most 64 machine words", criteria),
+            )
+        })?;
+    }
+    decision.confidence_bp = match fields.get("confidence") {
+        None | Some(Json::Null) => None,
+        Some(value) => Some(basis_points(value).ok_or_else(|| {
+            (fault::RETURN_CONFIDENCE, not("`confidence`", "a number from 0 to 1", value))
+        })?),
+    };
+    if kind == VerdictKind::Pass {
+        decision.output = fields.remove("output");
+    }
+    Ok(decision)
+}
+
+fn kind(verified: bool, verdict: Option<&Json>) -> Result<VerdictKind, Refusal> {
+    let Some(verdict) = verdict else {
+        return Ok(if verified { VerdictKind::Pass } else { VerdictKind::Revise });
+    };
+    let kind = match verdict.as_str() {
+        Some("pass") => VerdictKind::Pass,
+        Some("revise") => VerdictKind::Revise,
+        Some("fail") => VerdictKind::Fail,
+        Some("inconclusive") => VerdictKind::Inconclusive,
+        _ => {
+            let message = not("`verdict`", "pass, revise, fail or inconclusive", verdict);
+            return Err((fault::RETURN_VERDICT, message));
+        }
+    };
+    if verified == (kind == VerdictKind::Pass) {
+        return Ok(kind);
+    }
+    let said = if verified { "True" } else { "False" };
+    let message = format!("`verified` is {said} but `verdict` is {verdict}");
+    Err((fault::RETURN_CONTRADICTION, message))
+}
+
+fn word(value: &Json) -> Option<Code> {
+    value.as_str().and_then(|text| text.parse().ok())
+}
+
+fn words(value: &Json) -> Option<Vec<Code>> {
+    let list = value.as_array().filter(|list| list.len() <= MAX_CRITERIA)?;
+    list.iter().map(word).collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to 10 000 by the range check"
+)]
+fn basis_points(value: &Json) -> Option<u16> {
+    let share = value.as_f64().filter(|share| (0.0..=1.0).contains(share))?;
+    Some((share * 10_000.0).round() as u16)
+}
+
+fn not(what: &str, expected: &str, got: &Json) -> String {
+    format!("{what} must be {expected}, got `{}`", cut(&got.to_string(), 80))
+}
+
+/// The outermost JSON value, with an object's duplicate keys noticed rather than merged.
+enum Returned {
+    Object(Map<String, Json>),
+    Duplicate(String),
+    Null,
+    Other(&'static str),
+}
+
+impl<'de> Deserialize<'de> for Returned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReturnedVisitor)
+    }
+}
+
+struct ReturnedVisitor;
+
+impl<'de> Visitor<'de> for ReturnedVisitor {
+    type Value = Returned;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Returned, A::Error> {
+        let mut fields = Map::new();
+        let mut duplicate = None;
+        while let Some((key, value)) = access.next_entry::<String, Json>()? {
+            if fields.contains_key(&key) {
+                duplicate.get_or_insert(key.clone());
+            }
+            fields.insert(key, value);
+        }
+        Ok(duplicate.map_or(Returned::Object(fields), Returned::Duplicate))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut access: A) -> Result<Returned, A::Error> {
+        while access.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+        Ok(Returned::Other("list"))
+    }
+
+    fn visit_unit<E>(self) -> Result<Returned, E> {
+        Ok(Returned::Null)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Returned, E> {
+        Ok(Returned::Other("string"))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Returned, E> {
+        Ok(Returned::Other("number"))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Returned, E> {
+        Ok(Returned::Other("number"))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Returned, E> {
+        Ok(Returned::Other("number"))
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Returned, E> {
+        // `true` and `false` alone were taken before; with blanks around them they are refused.
+        Err(E::custom(format!("blanks around `{value}`")))
+    }
+}

@@ -1,0 +1,264 @@
+//! The state of one call while the script runs: what built-ins may reach and what they left behind.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use probity_core::Evidence;
+use probity_verifier::{PathError, Workspace};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::fault::{self, cut};
+use crate::files::{Files, FilesError};
+use crate::host::{GateError, HostAnswer, HostCall};
+use crate::limits::Limits;
+
+/// Observations one call may attach; more are dropped, the verdict is not affected.
+pub(crate) const MAX_EVIDENCE: usize = 64;
+
+/// What one call is given.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Input {
+    pub(crate) claim: Json,
+    /// `None`: the world is `files`.
+    pub(crate) workspace: Option<PathBuf>,
+    /// RFC 3339 text of when the run started.
+    pub(crate) now: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<Changes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<BTreeMap<String, String>>,
+    /// The workspace where this process holds it already.
+    #[serde(skip)]
+    pub(crate) opened: Option<Arc<Workspace>>,
+}
+
+/// Paths that differ from before the delegate started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Changes {
+    pub(crate) created: Vec<String>,
+    pub(crate) modified: Vec<String>,
+    pub(crate) deleted: Vec<String>,
+    pub(crate) mode_changed: Vec<String>,
+    pub(crate) undecided: Vec<String>,
+}
+
+/// Asks the host, and waits.
+pub(crate) trait Ask {
+    fn ask(&self, call: &HostCall) -> HostAnswer;
+}
+
+/// Why a built-in ended the script, where the error alone does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Fault { code: &'static str, message: String },
+    Inconclusive { reason: String },
+}
+
+/// One call.
+pub(crate) struct Session {
+    /// False while the top level of the file runs: the world is out of reach then.
+    in_run: bool,
+    input: Input,
+    host: Box<dyn Ask>,
+    files: OnceCell<Files>,
+    limits: Limits,
+    /// Moves on while the host is waited for: that time is not the script's.
+    deadline: Cell<Instant>,
+    stop: RefCell<Option<Stop>>,
+    evidence: RefCell<Vec<Evidence>>,
+    printed: RefCell<String>,
+    expired: Cell<bool>,
+}
+
+/// An error raised by a built-in.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Raised(pub(crate) String);
+
+pub(crate) fn raise(message: impl Into<String>) -> starlark::Error {
+    starlark::Error::new_native(Raised(message.into()))
+}
+
+thread_local! {
+    // The interpreter can carry such a value itself, but only for types with an unsafe marker trait.
+    static CURRENT: RefCell<Option<Rc<Session>>> = const { RefCell::new(None) };
+}
+
+/// Restores the session before it on drop.
+pub(crate) struct Entered(Option<Rc<Session>>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+impl Session {
+    pub(crate) fn new(
+        in_run: bool,
+        input: Input,
+        host: Box<dyn Ask>,
+        limits: Limits,
+        deadline: Instant,
+    ) -> Self {
+        Self {
+            in_run,
+            input,
+            host,
+            files: OnceCell::new(),
+            limits,
+            deadline: Cell::new(deadline),
+            stop: RefCell::new(None),
+            evidence: RefCell::new(Vec::new()),
+            printed: RefCell::new(String::new()),
+            expired: Cell::new(false),
+        }
+    }
+
+    /// Makes this the session of the evaluation that now runs on this thread, until the guard goes.
+    pub(crate) fn enter(self: &Rc<Self>) -> Entered {
+        Entered(CURRENT.replace(Some(Rc::clone(self))))
+    }
+
+    /// The session of the running evaluation.
+    pub(crate) fn current() -> starlark::Result<Rc<Self>> {
+        CURRENT.with_borrow(Clone::clone).ok_or_else(|| raise("built-in called outside a check"))
+    }
+
+    /// The session, where the built-in looks at the world and so is for `run` only.
+    pub(crate) fn in_run() -> starlark::Result<Rc<Self>> {
+        let session = Self::current()?;
+        if session.in_run {
+            return Ok(session);
+        }
+        Err(session.end(fault::TOP_LEVEL, "this built-in looks at the world; call it inside `run`"))
+    }
+
+    /// Ends the script with a fault of its own code.
+    pub(crate) fn end(&self, code: &'static str, message: impl Into<String>) -> starlark::Error {
+        let message = message.into();
+        self.stop.replace(Some(Stop::Fault { code, message: message.clone() }));
+        raise(message)
+    }
+
+    /// Why the script was ended, if a built-in ended it.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        self.stop.borrow().clone()
+    }
+
+    pub(crate) const fn input(&self) -> &Input {
+        &self.input
+    }
+
+    pub(crate) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The world's files.
+    pub(crate) fn files(&self) -> starlark::Result<&Files> {
+        if let Some(files) = self.files.get() {
+            return Ok(files);
+        }
+        let input = &self.input;
+        let files = match (&input.opened, &input.workspace) {
+            (Some(workspace), _) => Files::Rooted(Arc::clone(workspace)),
+            (None, Some(root)) => Files::open(root).map_err(|error| self.files_error(error))?,
+            (None, None) => Files::Given(input.files.clone().unwrap_or_default()),
+        };
+        Ok(self.files.get_or_init(|| files))
+    }
+
+    /// Turns a file error into what it means for the script: a path outside is the script's fault,
+    /// a world that cannot be read is no statement at all, the rest is raised.
+    pub(crate) fn files_error(&self, error: FilesError) -> starlark::Error {
+        let message = error.to_string();
+        match error {
+            FilesError::Path(PathError::Outside { .. }) => self.end(fault::PATH, message),
+            FilesError::Path(PathError::Escapes { .. }) => self.end(fault::ESCAPE, message),
+            FilesError::Path(
+                PathError::Denied { .. } | PathError::Moved { .. } | PathError::Io { .. },
+            )
+            | FilesError::Workspace(_) => self.leave(message),
+            FilesError::Missing { .. } | FilesError::Path(_) => raise(message),
+        }
+    }
+
+    /// Ends the script because ground truth is out of reach.
+    fn leave(&self, reason: String) -> starlark::Error {
+        self.stop.replace(Some(Stop::Inconclusive { reason: reason.clone() }));
+        raise(reason)
+    }
+
+    /// Asks the host; a denial or silence ends the script.
+    pub(crate) fn ask(&self, denied: &'static str, call: &HostCall) -> starlark::Result<Json> {
+        let asked = Instant::now();
+        let answer = self.host.ask(call);
+        self.deadline.set(self.deadline.get() + asked.elapsed());
+        match answer {
+            Ok(value) => Ok(value),
+            Err(GateError::Denied(message)) => Err(self.end(denied, message)),
+            Err(GateError::Invalid(message)) => Err(raise(message)),
+            Err(GateError::Unreachable(reason)) => Err(self.leave(reason)),
+        }
+    }
+
+    /// Checks a text the script produced against its bound.
+    pub(crate) fn fits(&self, bytes: usize) -> starlark::Result<()> {
+        let max = self.limits.output_bytes;
+        if u64::try_from(bytes).unwrap_or(u64::MAX) <= max {
+            return Ok(());
+        }
+        Err(self.end(fault::OUTPUT, format!("{bytes} bytes of text, the limit is {max}")))
+    }
+
+    pub(crate) fn print(&self, text: &str) -> starlark::Result<()> {
+        let mut printed = self.printed.borrow_mut();
+        self.fits(printed.len().saturating_add(text.len()).saturating_add(1))?;
+        printed.push_str(text);
+        printed.push('\n');
+        Ok(())
+    }
+
+    pub(crate) fn observe(&self, evidence: Evidence) {
+        let mut list = self.evidence.borrow_mut();
+        if list.len() < MAX_EVIDENCE {
+            list.push(Evidence {
+                source: cut(&evidence.source, 512),
+                observed: cut(&evidence.observed, 512),
+                ..evidence
+            });
+        }
+    }
+
+    /// True once the deadline has passed. The interpreter asks now and then.
+    pub(crate) fn is_expired(&self) -> bool {
+        if Instant::now() >= self.deadline.get() {
+            self.expired.set(true);
+        }
+        self.expired.get()
+    }
+
+    /// Whether [`Session::is_expired`] ever said yes.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.expired.get()
+    }
+
+    pub(crate) fn take_evidence(&self) -> Vec<Evidence> {
+        self.evidence.take()
+    }
+
+    pub(crate) fn take_printed(&self) -> String {
+        self.printed.take()
+    }
+}
+
+impl starlark::PrintHandler for Session {
+    fn println(&self, text: &str) -> starlark::Result<()> {
+        self.print(text)
+    }
+}

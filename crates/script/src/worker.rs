@@ -1,0 +1,151 @@
+//! The worker process: reads calls from standard input, answers on standard output, ends with its
+//! parent. It bounds its own memory and processor time; the parent kills it when that is not enough.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{self, BufReader, BufWriter, Stdin, Stdout};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::frame::{FromWorker, ToWorker, read_blocking, write_blocking};
+use crate::host::{GateError, HostAnswer, HostCall};
+use crate::interpreter::{self, Bounds, Loaded, Source};
+use crate::limits::Limits;
+use crate::session::{Ask, Input};
+
+/// Scripts one worker keeps compiled; beyond it the cache starts afresh.
+const MAX_LOADED: usize = 64;
+/// Processor seconds beyond the wall limit before the system ends an orphaned worker.
+const SPARE_CPU_SECONDS: u64 = 2;
+
+/// Entry point of the worker process. Returns when the parent closes standard input.
+///
+/// Start it as `probity script-worker` or as the `probity-script-worker` program; it is of no use on
+/// a terminal.
+#[must_use]
+pub fn worker_main() -> ExitCode {
+    // The parent reports what went wrong; a panic text on standard error would say it twice, but it
+    // is also what tells memory exhaustion from other deaths, so the default hook stays.
+    match Worker::new().serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("script-worker: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The two pipes to the parent. Shared with the built-ins of a running script.
+struct Pipes {
+    input: BufReader<Stdin>,
+    output: BufWriter<Stdout>,
+}
+
+struct Worker {
+    pipes: Rc<RefCell<Pipes>>,
+    loaded: HashMap<String, Loaded>,
+    /// Time spent on frames so far; never less than the processor time spent.
+    busy: Duration,
+    cpu_seconds: u64,
+}
+
+impl Worker {
+    fn new() -> Self {
+        let pipes =
+            Pipes { input: BufReader::new(io::stdin()), output: BufWriter::new(io::stdout()) };
+        Self {
+            pipes: Rc::new(RefCell::new(pipes)),
+            loaded: HashMap::new(),
+            busy: Duration::ZERO,
+            cpu_seconds: 0,
+        }
+    }
+
+    fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let frame = read_blocking::<ToWorker>(&mut self.pipes.borrow_mut().input)?;
+            let Some(frame) = frame else { return Ok(()) };
+            let started = Instant::now();
+            let reply = match frame {
+                ToWorker::Hello { memory_bytes } => {
+                    limit(Resource::Core, 0)?;
+                    limit(Resource::As, memory_bytes)?;
+                    continue;
+                }
+                ToWorker::Load { key, source, limits } => self.load(key, &source, limits)?,
+                ToWorker::Call { key, input, limits } => self.call(&key, *input, limits)?,
+                ToWorker::Answer { .. } => {
+                    return Err(io::Error::other("an answer to no question"));
+                }
+            };
+            write_blocking(&mut self.pipes.borrow_mut().output, &reply)?;
+            self.busy += started.elapsed();
+        }
+    }
+
+    fn load(&mut self, key: String, source: &Source, limits: Limits) -> io::Result<FromWorker> {
+        let bounds = self.bounds(limits)?;
+        let result = interpreter::load(source, &bounds).map(|loaded| {
+            if self.loaded.len() >= MAX_LOADED {
+                self.loaded.clear();
+            }
+            self.loaded.insert(key, loaded);
+        });
+        Ok(FromWorker::Loaded { result })
+    }
+
+    fn call(&mut self, key: &str, input: Input, limits: Limits) -> io::Result<FromWorker> {
+        let bounds = self.bounds(limits)?;
+        let Some(loaded) = self.loaded.get(key) else { return Ok(FromWorker::Missing) };
+        let host = Box::new(Parent(Rc::clone(&self.pipes)));
+        let report = interpreter::call(loaded, input, host, &bounds);
+        Ok(FromWorker::Done { report: Box::new(report) })
+    }
+
+    /// The bounds of the next evaluation, after telling the system how much processor time it may
+    /// take at most.
+    fn bounds(&mut self, limits: Limits) -> io::Result<Bounds> {
+        let wall = Duration::from_millis(limits.wall_ms);
+        let seconds = self.busy.as_secs() + wall.as_secs() + 1 + SPARE_CPU_SECONDS;
+        if seconds != self.cpu_seconds {
+            limit(Resource::Cpu, seconds)?;
+            self.cpu_seconds = seconds;
+        }
+        let deadline = Instant::now() + wall;
+        Ok(Bounds { limits, deadline, is_abandoned: Rc::new(is_orphaned) })
+    }
+}
+
+/// Sets the soft limit; the hard one stays, so that the processor time can be raised per call.
+fn limit(resource: Resource, value: u64) -> io::Result<()> {
+    let maximum = rustix::process::getrlimit(resource).maximum;
+    let current = Some(maximum.map_or(value, |maximum| value.min(maximum)));
+    Ok(setrlimit(resource, Rlimit { current, maximum })?)
+}
+
+/// Whether the parent has closed its end.
+fn is_orphaned() -> bool {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let is_ready = poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0);
+    is_ready && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+}
+
+struct Parent(Rc<RefCell<Pipes>>);
+
+impl Ask for Parent {
+    fn ask(&self, call: &HostCall) -> HostAnswer {
+        let lost = |error: io::Error| GateError::Invalid(format!("the parent is gone: {error}"));
+        let mut pipes = self.0.borrow_mut();
+        write_blocking(&mut pipes.output, &FromWorker::Ask { call: call.clone() }).map_err(lost)?;
+        match read_blocking::<ToWorker>(&mut pipes.input).map_err(lost)? {
+            Some(ToWorker::Answer { answer }) => answer,
+            _ => Err(GateError::Invalid("the parent gave no answer".to_owned())),
+        }
+    }
+}
