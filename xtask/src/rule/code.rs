@@ -5,19 +5,23 @@
 //!    `Verdict::revise`, `Verdict::fail`, `Verdict::inconclusive` and `Fault::new` take theirs),
 //!    or the argument of `Code::slug`;
 //! 2. the body of a function called `code`, or the value of a variable or field called `code`;
-//! 3. the words of `Outcome`.
+//! 3. the words of `Outcome`, and the budgets that `Accounting::exhausted` names;
+//! 4. a table `codes! { NAME = "word", ... }`.
 //!
-//! A constant in such a place stands for its value. Literals in patterns and comparisons are
-//! input, not output, and names of checks (`id`) are no codes.
+//! A constant in such a place stands for its value. Literals in patterns, conditions and comparisons
+//! are input, not output, and names of checks (`id`) are no codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 
 use crate::{Finding, Source, Tree};
 
 /// Where the pages are.
 pub const PAGES: &str = "docs/codes/";
+/// Functions whose every word becomes a code elsewhere.
+const WORDS: [(&str, &str); 2] = [("Outcome", "as_str"), ("Accounting", "exhausted")];
 const SECTIONS: [&str; 3] = ["## Meaning", "## Cause", "## What to do"];
 
 /// Codes without a page, pages without a code, pages that are not shaped like one.
@@ -164,7 +168,8 @@ impl Uses<'_> {
     }
 
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        let words = self.owner.as_deref() == Some("Outcome") && signature.ident == "as_str";
+        let owner = self.owner.as_deref().unwrap_or_default();
+        let words = WORDS.iter().any(|(of, name)| *of == owner && signature.ident == name);
         if signature.ident == "code" || words {
             let mut literals = Literals { declared: self.declared, found: &mut self.found };
             literals.visit_block(block);
@@ -187,6 +192,12 @@ impl<'ast> Visit<'ast> for Uses<'_> {
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         self.body(&item.sig, &item.block);
         syn::visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        if called.path.is_ident("codes") {
+            self.found.extend(assigned(called.tokens.clone()));
+        }
     }
 
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
@@ -260,6 +271,29 @@ impl<'ast> Visit<'ast> for Literals<'_> {
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
 
     fn visit_expr_binary(&mut self, _: &'ast syn::ExprBinary) {}
+
+    fn visit_expr_if(&mut self, branches: &'ast syn::ExprIf) {
+        self.visit_block(&branches.then_branch);
+        if let Some((_, otherwise)) = &branches.else_branch {
+            self.visit_expr(otherwise);
+        }
+    }
+}
+
+/// Every `NAME = "word"` of a table.
+fn assigned(tokens: TokenStream) -> Vec<(String, usize)> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let word = |window: &[TokenTree]| match window {
+        [TokenTree::Ident(_), TokenTree::Punct(equals), TokenTree::Literal(value)]
+            if equals.as_char() == '=' =>
+        {
+            let line = value.span().start().line;
+            let text: syn::LitStr = syn::parse_str(&value.to_string()).ok()?;
+            Some((text.value(), line))
+        }
+        _ => None,
+    };
+    tokens.windows(3).filter_map(word).collect()
 }
 
 fn type_name(of: &syn::Type) -> Option<String> {
