@@ -45,63 +45,78 @@ fn start(checks: usize) -> Rig {
     Rig::delegated(policy, checks)
 }
 
-fn failed_delegate(rig: &mut Rig) {
+fn failed_delegate(rig: &mut Rig) -> &mut Rig {
     let detail = d(3);
-    rig.ok(Input::DelegateFailed { turn: turn(0), code: code("exit_1"), detail });
+    rig.ok(Input::DelegateFailed { turn: turn(0), code: code("exit_1"), detail })
 }
 
 #[test]
 fn every_outcome_is_reached_and_no_other_commit_is_possible() {
-    type Play = fn(&mut Rig);
+    type Play = fn(&mut Rig) -> &mut Rig;
     let scenarios: [(usize, Play, Outcome, &str); 20] = [
-        (2, |rig| drop(rig.turn(1, &[pass(), pass()])), Outcome::Verified, "ok"),
-        (2, |rig| drop(rig.turn(1, &[Finding::NotApplicable, pass()])), Outcome::Verified, "ok"),
+        (2, |rig| rig.turn(1, &[pass(), pass()]), Outcome::Verified, "ok"),
+        (2, |rig| rig.turn(1, &[Finding::NotApplicable, pass()]), Outcome::Verified, "ok"),
         (
             2,
             |rig| {
                 for _ in 0..3 {
                     rig.turn(1, &[pass(), revise()]);
                 }
+                rig
             },
             Outcome::Exhausted,
             "attempts",
         ),
-        (2, |rig| drop(rig.turn(1, &[revise(), fail()])), Outcome::Rejected, "forbidden"),
-        (
-            2,
-            |rig| drop(rig.turn(1, &[pass(), inconclusive()])),
-            Outcome::Inconclusive,
-            "http_timeout",
-        ),
-        (2, |rig| drop(rig.turn(1, &[fault(), pass()])), Outcome::Faulted, "script_raised"),
-        (2, |rig| drop(rig.turn(1, &[pass(), fault()])), Outcome::Faulted, "script_raised"),
+        (2, |rig| rig.turn(1, &[revise(), fail()]), Outcome::Rejected, "forbidden"),
+        (2, |rig| rig.turn(1, &[pass(), inconclusive()]), Outcome::Inconclusive, "http_timeout"),
+        (2, |rig| rig.turn(1, &[fault(), pass()]), Outcome::Faulted, "script_raised"),
+        (2, |rig| rig.turn(1, &[pass(), fault()]), Outcome::Faulted, "script_raised"),
         (
             2,
             |rig| {
                 rig.turn(1, &[Finding::NotApplicable, Finding::NotApplicable]);
+                rig
             },
             Outcome::Unverified,
             "not_applicable",
         ),
-        (0, |rig| drop(rig.turn(1, &[])), Outcome::Unverified, "no_checks"),
+        (0, |rig| rig.turn(1, &[]), Outcome::Unverified, "no_checks"),
         (2, failed_delegate, Outcome::DelegateFailed, "exit_1"),
-        (2, |rig| drop(rig.cancel()), Outcome::Cancelled, "user"),
-        (2, |rig| drop(rig.claim(1).cancel()), Outcome::Cancelled, "user"),
+        (2, |rig| rig.cancel(), Outcome::Cancelled, "user"),
+        (2, |rig| rig.claim(1).cancel(), Outcome::Cancelled, "user"),
         (
             2,
             |rig| {
                 rig.claim(1).observe(Phase::After).finish(pass()).cancel();
+                rig
             },
             Outcome::Cancelled,
             "user",
         ),
-        (2, |rig| drop(rig.timer()), Outcome::Exhausted, "budget_wall"),
-        (2, |rig| drop(rig.claim(1).timer()), Outcome::Inconclusive, "wall_timeout"),
+        (
+            2,
+            |rig| {
+                rig.timer().unwrap();
+                rig
+            },
+            Outcome::Exhausted,
+            "budget_wall",
+        ),
+        (
+            2,
+            |rig| {
+                rig.claim(1).timer().unwrap();
+                rig
+            },
+            Outcome::Inconclusive,
+            "wall_timeout",
+        ),
         (
             2,
             |rig| {
                 rig.judge = TOUCHED;
                 rig.turn(1, &[]);
+                rig
             },
             Outcome::Rejected,
             "judge_tampered",
@@ -112,6 +127,7 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
                 for _ in 0..11 {
                     rig.crash();
                 }
+                rig
             },
             Outcome::Exhausted,
             "interruptions",
@@ -122,6 +138,7 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
                 let phase = Phase::After;
                 let unreadable = Input::Unreadable { phase, code: code("too_large"), detail: d(3) };
                 rig.claim(1).ok(unreadable);
+                rig
             },
             Outcome::Faulted,
             "too_large",
@@ -131,6 +148,7 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
             1,
             |rig| {
                 rig.turn(1, &[verdict(probity_core::VerdictKind::Fail, "wall_timeout")]);
+                rig
             },
             Outcome::Rejected,
             "wall_timeout",
@@ -139,6 +157,7 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
             1,
             |rig| {
                 rig.ok(Input::Cancel { code: code("budget_wall") });
+                rig
             },
             Outcome::Cancelled,
             "budget_wall",

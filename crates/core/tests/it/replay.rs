@@ -1,0 +1,340 @@
+//! `replay(events) == live`, and what a log that was tampered with comes to.
+
+use std::collections::BTreeMap;
+
+use probity_core::{
+    Delegation, Effect, Entry, Event, Handled, Input, Outcome, Phase, Policy, ReplayError, Stage,
+    Usage,
+};
+use proptest::prelude::*;
+
+use crate::rig::{Rig, claim_check, code, d, inconclusive, pass, revise, turn, world_check};
+use crate::schedule::{checks, input, play, policies, steps};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// After every input of a random schedule, illegal ones included: the rig compares.
+    #[test]
+    fn a_replayed_log_is_the_live_value_at_every_append(
+        policy in policies(), checks in checks(), steps in steps(),
+    ) {
+        let rig = play(policy, checks, &steps);
+        // Any prefix that ends where an append ended is a run too, and can be taken up.
+        for boundary in rig.boundaries {
+            let prefix = Delegation::replay(&rig.log[..boundary]);
+            prop_assert!(prefix.is_ok(), "{prefix:?}");
+        }
+    }
+
+    /// What a run that is taken up is asked for is what the live one was in the middle of.
+    #[test]
+    fn a_resumed_run_is_asked_for_what_was_pending(
+        policy in policies(), checks in checks(), steps in steps(),
+    ) {
+        let mut rig = Rig::open(Policy { max_interruptions: 1_000, ..policy }, checks);
+        for step in &steps {
+            rig.wait(step.wait_ms);
+            let input = input(&mut rig, step);
+            if rig.feed(input) == Ok(Handled::Accepted) {
+                let mut resumed = rig.clone();
+                resumed.machine = Delegation::replay(&rig.log).unwrap();
+                match resumed.feed(Input::Resume) {
+                    // The next try of an inconclusive check may have come due.
+                    Ok(_) if rig.machine.stage() == Stage::Settled => {
+                        prop_assert_eq!(&rig.due, &[]);
+                        prop_assert!(resumed.due.iter().all(|effect| !is_replay(effect)));
+                    }
+                    Ok(_) => {
+                        prop_assert_eq!(plain(&resumed.due), plain(&rig.due));
+                        prop_assert!(resumed.due.iter().all(is_replay));
+                    }
+                    Err(_) => {
+                        let is_sealed = matches!(rig.machine.stage(), Stage::Sealed { .. });
+                        prop_assert!(is_sealed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A log in which one entry is gone, doubled, swapped or changed is refused, or it is a log that
+    /// the machine could have written; then it replays, entry by entry, like one.
+    #[test]
+    fn a_damaged_log_is_refused_or_is_legal(
+        policy in policies(), checks in checks(), steps in steps(),
+        at in any::<prop::sample::Index>(), how in 0u8..4,
+    ) {
+        let rig = play(policy, checks, &steps);
+        let at = at.index(rig.log.len());
+        let mut log = rig.log.clone();
+        match how {
+            0 => drop(log.remove(at)),
+            1 => log.insert(at, log[at].clone()),
+            2 if at + 1 < log.len() => log.swap(at, at + 1),
+            _ => log[at].at_ms = log[at].at_ms.wrapping_add(1_000),
+        }
+        if let Ok(machine) = Delegation::replay(&log) {
+            prop_assert_eq!(machine.entries() as usize, log.len());
+            let counted = log.iter().filter(|entry| is_counted(&entry.event)).count();
+            prop_assert_eq!(machine.attempts() as usize, counted);
+        }
+    }
+}
+
+/// Effects without what a resumption changes: the mark, and the time that is left.
+fn plain(effects: &[Effect]) -> Vec<Effect> {
+    let mut effects = effects.to_vec();
+    for effect in &mut effects {
+        match effect {
+            Effect::RunCheck { is_replay, timeout_ms, .. } => {
+                (*is_replay, *timeout_ms) = (false, 0)
+            }
+            Effect::Dispatch { is_replay, .. } => *is_replay = false,
+            _ => {}
+        }
+    }
+    effects
+}
+
+/// Whether an effect is marked as asked for again; those that carry no mark count as marked.
+fn is_replay(effect: &Effect) -> bool {
+    match effect {
+        Effect::RunCheck { is_replay, .. } | Effect::Dispatch { is_replay, .. } => *is_replay,
+        _ => true,
+    }
+}
+
+fn is_counted(event: &Event) -> bool {
+    matches!(event, Event::VerdictMerged { counted: true, .. })
+}
+
+/// A run with one of everything: red check, retry, rejection, crash, pass, seal.
+fn full() -> Rig {
+    let mut rig = Rig::open(
+        Policy { wall_ms: Some(90_000), ..Policy::default() },
+        vec![world_check("a"), claim_check("b")],
+    );
+    rig.usage = Usage { tokens: 5, tool_calls: 1 };
+    rig.observe(Phase::Before).wait(10).finish(revise()).wait(10);
+    rig.turn(1, &[pass(), inconclusive()]);
+    rig.timer().unwrap();
+    rig.finish(revise()).wait(10).crash().wait(10);
+    rig.turn(2, &[pass(), pass()]).ok(Input::Sealed);
+    rig
+}
+
+#[test]
+fn a_log_that_is_no_log() {
+    assert_eq!(Delegation::replay(&[]), Err(ReplayError::Empty));
+    let rig = full();
+    let refused = Delegation::replay(&rig.log[1..]);
+    assert_eq!(refused, Err(ReplayError::NotOpened { got: "world.observed" }));
+    let mut twice = rig.log.clone();
+    twice.insert(1, rig.log[0].clone());
+    let refused = Delegation::replay(&twice);
+    assert!(
+        matches!(refused, Err(ReplayError::Impossible { seq: 1, got: "run.opened", .. })),
+        "{refused:?}"
+    );
+    let mut illegal = rig.log.clone();
+    let Event::RunOpened { policy, .. } = &mut illegal[0].event else { panic!() };
+    policy.max_attempts = 0;
+    assert!(matches!(Delegation::replay(&illegal), Err(ReplayError::Open(_))));
+}
+
+#[test]
+fn nothing_follows_a_seal() {
+    let rig = full();
+    for entry in &rig.log {
+        let mut longer = rig.log.clone();
+        longer.push(Entry { at_ms: u64::MAX, event: entry.event.clone() });
+        assert!(Delegation::replay(&longer).is_err(), "{}", entry.event.name());
+    }
+}
+
+#[test]
+fn every_entry_that_is_dropped_doubled_or_swapped_is_missed() {
+    let rig = full();
+    let length = rig.log.len();
+    for at in 0..length {
+        let mut dropped = rig.log.clone();
+        let gone = dropped.remove(at);
+        let is_missed = Delegation::replay(&dropped).is_err();
+        // Without its last entry a log is the log of a run that goes on, and an interruption that
+        // nobody recorded was none.
+        let is_legal = at == length - 1 || matches!(gone.event, Event::RunResumed { .. });
+        assert_eq!(is_missed, !is_legal, "without entry {at}, {}", gone.event.name());
+
+        let mut doubled = rig.log.clone();
+        doubled.insert(at, gone.clone());
+        assert!(Delegation::replay(&doubled).is_err(), "entry {at} twice, {}", gone.event.name());
+
+        if at + 1 < length {
+            let mut swapped = rig.log.clone();
+            swapped.swap(at, at + 1);
+            let names = (gone.event.name(), rig.log[at + 1].event.name());
+            assert!(Delegation::replay(&swapped).is_err(), "{names:?} swapped");
+        }
+    }
+}
+
+/// Which fields the machine proves, and which it only carries: the ones that come from outside. The
+/// hash chain of the record is what guards those.
+#[test]
+fn what_the_machine_decides_cannot_be_altered_in_the_log() {
+    let rig = full();
+    let mut carried = BTreeMap::<&str, Vec<String>>::new();
+    let mut refused = 0;
+    for at in 0..rig.log.len() {
+        let json = serde_json::to_value(&rig.log[at]).unwrap();
+        let mut places = vec![];
+        leaves("", &json, &mut places);
+        for place in places {
+            let mut altered = json.clone();
+            alter(altered.pointer_mut(&place).unwrap());
+            let Ok(entry) = serde_json::from_value::<Entry>(altered) else {
+                continue;
+            };
+            let mut log = rig.log.clone();
+            log[at] = entry;
+            if Delegation::replay(&log).is_ok() {
+                let seen = carried.entry(rig.log[at].event.name()).or_default();
+                if !seen.contains(&place) {
+                    seen.push(place);
+                }
+            } else {
+                refused += 1;
+            }
+        }
+    }
+    let mut list = String::new();
+    for (name, places) in carried {
+        list.push_str(&format!("{name}: {}\n", places.join(" ")));
+    }
+    assert_eq!(list, CARRIED, "the list as it is:\n{list}");
+    assert!(refused > 100, "{refused}");
+}
+
+/// Codes of checks that passed, elapsed times, blobs that only a reader needs, bounds that were not
+/// reached, names, and times as far as the entries beside them leave room.
+const CARRIED: &str = "\
+check.finished: /event/elapsed_ms /event/finding/code
+check.red: /event/elapsed_ms /event/finding/code
+check.started: /at_ms
+claim.received: /event/claim /event/usage/tokens /event/usage/tool_calls /event/work
+delegate.dispatched: /at_ms
+run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
+/event/checks/1/timeout_ms /event/policy/max_attempts /event/policy/max_interruptions \
+/event/policy/max_verify_tries /event/policy/on_exhausted /event/policy/on_fail \
+/event/policy/wall_ms /event/request /event/run
+run.resumed: /at_ms
+run.sealed: /at_ms
+world.observed: /event/manifest
+";
+
+fn leaves(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| leaves(&format!("{at}/{key}"), value, found));
+        }
+        serde_json::Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, value)| leaves(&format!("{at}/{index}"), value, found));
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+/// Another legal value of the same kind.
+fn alter(value: &mut serde_json::Value) {
+    let altered = match &*value {
+        serde_json::Value::Bool(flag) => (!flag).into(),
+        serde_json::Value::Number(number) => (number.as_u64().unwrap() + 1).into(),
+        serde_json::Value::String(text) if text.len() == 64 => "ab".repeat(32).into(),
+        serde_json::Value::String(text) => match text.as_str() {
+            "pass" => "revise",
+            "revise" | "inconclusive" => "pass",
+            "before" => "after",
+            "after" => "before",
+            "world" => "claim",
+            "claim" => "world",
+            "yellow" => "red",
+            "warn" => "off",
+            "reject" => "escalate",
+            "verified" => "unverified",
+            "discriminating" => "non_discriminating",
+            _ => "another",
+        }
+        .into(),
+        other => panic!("{other}"),
+    };
+    *value = altered;
+}
+
+#[test]
+fn a_log_may_not_go_back_in_time() {
+    let mut log = full().log;
+    log[3].at_ms = log[2].at_ms - 1;
+    assert_eq!(Delegation::replay(&log), Err(ReplayError::Time { seq: 3, back_ms: 1 }));
+}
+
+#[test]
+fn a_timer_that_was_not_due_is_refused() {
+    let mut rig = Rig::delegated(Policy { wall_ms: Some(100), ..Policy::default() }, 1);
+    rig.timer().unwrap();
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_wall"));
+    let mut log = rig.log.clone();
+    log.last_mut().unwrap().at_ms -= 1;
+    assert!(matches!(Delegation::replay(&log), Err(ReplayError::Impossible { .. })));
+}
+
+#[test]
+fn a_pass_that_nobody_gave_is_refused() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.turn(1, &[revise()]);
+    let mut log = rig.log;
+    let dispatched = log.pop().unwrap();
+    assert_eq!(dispatched.event.name(), "delegate.dispatched");
+    let forged =
+        Event::OutcomeDecided { outcome: Outcome::Verified, code: code("ok"), waived: false };
+    log.push(Entry { at_ms: dispatched.at_ms, event: forged });
+    let refused = Delegation::replay(&log);
+    assert!(matches!(refused, Err(ReplayError::Impossible { .. })), "{refused:?}");
+}
+
+/// The store appends all or nothing, so a log is never cut inside an append. If one were, the run
+/// would still go on where it stopped, and no turn would be counted twice.
+#[test]
+fn a_log_cut_inside_an_append_goes_on() {
+    let whole = full();
+    for length in 1..whole.log.len() {
+        let mut rig = whole.clone();
+        rig.log.truncate(length);
+        rig.crash();
+        let mut turns: Vec<_> = rig.machine.judged().iter().map(|judged| judged.turn).collect();
+        turns.dedup();
+        assert_eq!(turns.len(), rig.machine.judged().len());
+        assert!(!matches!(
+            rig.machine.stage(),
+            Stage::RedReady | Stage::Ready | Stage::Judged | Stage::Failed
+        ));
+    }
+}
+
+#[test]
+fn a_second_claim_of_a_turn_is_no_log() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.claim(1).observe(Phase::After);
+    let mut log = rig.log.clone();
+    let again = Event::ClaimReceived {
+        turn: turn(0),
+        submission: crate::rig::submission(turn(0)),
+        candidate: d(2),
+        claim: d(3),
+        work: 0,
+        usage: Usage::default(),
+    };
+    log.push(Entry { at_ms: rig.now_ms, event: again });
+    assert!(matches!(Delegation::replay(&log), Err(ReplayError::Impossible { .. })));
+}
