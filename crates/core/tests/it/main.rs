@@ -4,7 +4,6 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "a test that breaks should say so at once"
 )]
