@@ -3,6 +3,7 @@
 mod changes;
 mod context;
 pub mod expect;
+pub mod external;
 mod hash;
 mod judge;
 mod manifest;

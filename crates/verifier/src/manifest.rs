@@ -7,7 +7,7 @@ use probity_core::Digest;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::hash::digest_of;
-use crate::workspace::{Kind, path_of};
+use crate::workspace::{Kind, key_of, path_of};
 
 const HEADER: &str = "probity manifest 1";
 
@@ -42,13 +42,17 @@ impl Entry {
     }
 }
 
-/// Every recorded entry of a workspace, by key ([`crate::key_of`]), sorted by the key's bytes.
+/// Every recorded entry of a workspace, by key ([`crate::key_of`]), sorted by the key's bytes, and
+/// facts about the same moment that are no entries, such as the commits that refs were at.
 ///
-/// Two manifests are equal exactly when [`Manifest::to_bytes`] is.
+/// Two manifests are equal exactly when [`Manifest::to_bytes`] is. The JSON form holds the entries
+/// only: it is for verifiers, not for records.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Manifest {
     entries: BTreeMap<String, Entry>,
+    #[serde(skip)]
+    facts: BTreeMap<String, String>,
 }
 
 impl Manifest {
@@ -73,12 +77,25 @@ impl Manifest {
             }
             sorted.insert(key, entry);
         }
-        Ok(Self { entries: sorted })
+        Ok(Self { entries: sorted, facts: BTreeMap::new() })
+    }
+
+    /// Adds facts; a name that is there already gets the new value.
+    #[must_use]
+    pub fn with_facts(mut self, facts: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.facts.extend(facts);
+        self
+    }
+
+    /// The facts, by name.
+    #[must_use]
+    pub const fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
     }
 
     /// Entries that are known to be sound: straight from the file system.
     pub(crate) fn of_walk(entries: BTreeMap<String, Entry>) -> Self {
-        Self { entries }
+        Self { entries, facts: BTreeMap::new() }
     }
 
     /// The entry at a key; `None` when nothing was recorded there. The workspace's root has no entry.
@@ -121,13 +138,16 @@ impl Manifest {
     }
 
     /// The canonical form: UTF-8 lines, each ended by `\n`. The first is `probity manifest 1`; then
-    /// one line per entry, sorted by the bytes of its key:
+    /// one line per fact, sorted by the bytes of its name; then one line per entry, sorted by the
+    /// bytes of its key:
     ///
     /// ```text
+    /// = NAME TAB VALUE
     /// KIND MODE SIZE CONTENT KEY
     /// ```
     ///
-    /// separated by single spaces. KIND is `f` (regular file), `d` (directory), `l` (symbolic link)
+    /// NAME and VALUE are written as keys are, so neither holds a tab. The words of an entry are
+    /// separated by single spaces; KIND is `f` (regular file), `d` (directory), `l` (symbolic link)
     /// or `o` (special file); MODE four octal digits; SIZE decimal without leading zeros; CONTENT 64
     /// lower-case hex digits of SHA-256, `-` where there is no content, `!` where it could not be
     /// read; KEY the rest of the line, as [`crate::key_of`] writes it, which never holds `\n`.
@@ -136,8 +156,11 @@ impl Manifest {
         let mut text = String::with_capacity(HEADER.len() + 1 + self.entries.len() * 112);
         text.push_str(HEADER);
         text.push('\n');
-        for (key, entry) in &self.entries {
+        for (name, value) in &self.facts {
             // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "= {}\t{}", key_of(name), key_of(value));
+        }
+        for (key, entry) in &self.entries {
             let _ = write!(text, "{} {:04o} {} ", letter(entry.kind), entry.mode, entry.size);
             match (&entry.digest, entry.unreadable) {
                 (Some(digest), _) => {
@@ -169,14 +192,20 @@ impl Manifest {
             return Err(ManifestError::Truncated);
         }
         let mut entries = BTreeMap::new();
+        let mut facts = BTreeMap::new();
         for (line, number) in lines.take_while(|(line, _)| !line.is_empty()) {
+            if let Some(fact) = line.strip_prefix("= ") {
+                let (name, value) = parse_fact(fact).ok_or(ManifestError::Line { number })?;
+                facts.insert(name, value);
+                continue;
+            }
             let (key, entry) = parse_line(line).ok_or(ManifestError::Line { number })?;
             if entries.last_key_value().is_some_and(|(last, _)| *last >= key) {
                 return Err(ManifestError::Order { key });
             }
             entries.insert(key, entry);
         }
-        let manifest = Self { entries };
+        let manifest = Self { entries, facts };
         // Catches every other spelling: an empty line inside, a leading zero, a sign.
         if manifest.to_bytes() == bytes { Ok(manifest) } else { Err(ManifestError::NotCanonical) }
     }
@@ -249,6 +278,12 @@ fn letter(kind: Kind) -> char {
         Kind::Symlink => 'l',
         Kind::Other => 'o',
     }
+}
+
+fn parse_fact(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.split_once('\t')?;
+    let text = |key: &str| path_of(key)?.into_os_string().into_string().ok();
+    Some((text(name)?, text(value)?))
 }
 
 fn parse_line(line: &str) -> Option<(String, Entry)> {

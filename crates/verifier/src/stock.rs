@@ -1,0 +1,177 @@
+//! Stock effects: declarative checks of the world, one per file.
+//!
+//! They share these rules:
+//!
+//! - An honest difference between the world and what was asked for is `revise`. The reason names the
+//!   target, what was expected and what was seen, and lists every difference, not only the first;
+//!   the code is that of the first.
+//! - Ground truth out of reach is `inconclusive`: no permission, no answer in time, a locked database,
+//!   more bytes than are read.
+//! - A check that cannot be carried out as written is a fault: a path outside the workspace, a schema
+//!   that does not compile, a program that is not installed, a host that is not allowed.
+//! - Before the delegate ([`Phase::Before`](probity_core::Phase)) the state is judged without
+//!   `created`: what is there already passes, which is how a check that proves nothing is found out.
+//!   `changed` and `newer_than` cannot hold yet and are `revise`.
+//! - No reason holds more than 200 characters of a file's, a command's or a host's words.
+
+mod changes_only;
+mod command;
+mod content;
+mod dir;
+mod document;
+mod file;
+mod git;
+mod http;
+mod json;
+mod place;
+mod port;
+mod process;
+mod sqlite;
+mod tally;
+mod text;
+
+use std::time::Duration;
+
+use probity_core::{Fault, Verdict};
+use probity_egress::Client;
+use probity_sandbox::Launcher;
+use regex::bytes::{Regex, RegexBuilder};
+
+pub use changes_only::ChangesOnly;
+pub use command::Command;
+pub(crate) use command::shell;
+pub use dir::Dir;
+pub use file::File;
+pub use git::{BASELINE_PRESENT, Git, baseline};
+pub use http::Http;
+pub use json::Json;
+pub use port::Port;
+pub use process::Process;
+pub use sqlite::Sqlite;
+pub use text::Text;
+
+pub(crate) use json::compile as compile_schema;
+
+use crate::external::External;
+use crate::spec::{CheckSpec, Effect, SpecError};
+use crate::workspace::PathError;
+use crate::{CheckContext, Verifier};
+
+/// Bytes of a file that is read whole: for `contains`, `matches` and JSON.
+pub const MAX_READ_BYTES: u64 = 64 << 20;
+/// Bytes of a file that is hashed.
+pub const MAX_HASH_BYTES: u64 = 4 << 30;
+/// Compiled size that a pattern may reach, in bytes.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Characters of somebody else's words in a reason.
+const MAX_EXCERPT: usize = 200;
+
+/// What effects need besides their spec.
+#[derive(Debug, Clone)]
+pub struct Deps {
+    /// How commands are started and killed.
+    pub launcher: Launcher,
+    /// The guarded HTTP client; its policy also decides which hosts `port` and `git` may reach.
+    pub egress: Client,
+}
+
+/// Builds the verifier of a check.
+///
+/// # Errors
+/// [`SpecError`] when the check breaks a bound; nothing of the world is looked at.
+pub fn build(check: &CheckSpec, deps: &Deps) -> Result<Box<dyn Verifier>, SpecError> {
+    check.validate()?;
+    Ok(match &check.effect {
+        Effect::File(spec) => Box::new(File::new(spec.clone())?),
+        Effect::Dir(spec) => Box::new(Dir::new(spec.clone())),
+        Effect::Text(spec) => Box::new(Text::new(spec.clone())?),
+        Effect::Json(spec) => Box::new(Json::new(spec.clone())?),
+        Effect::Command(spec) => Box::new(Command::new(spec.clone(), deps.launcher.clone())?),
+        Effect::Http(spec) => Box::new(Http::new(spec.clone(), deps.egress.clone())?),
+        Effect::Git(spec) => {
+            Box::new(Git::new(spec.clone(), deps.launcher.clone(), deps.egress.policy().clone()))
+        }
+        Effect::Sqlite(spec) => Box::new(Sqlite::new(spec.clone())),
+        Effect::Port(spec) => Box::new(Port::new(spec.clone(), deps.egress.policy().clone())?),
+        Effect::Process(spec) => Box::new(Process::new(spec.clone())),
+        Effect::ChangesOnly(spec) => Box::new(ChangesOnly::new(spec)?),
+        Effect::External(spec) => Box::new(External::new(spec.clone(), deps.launcher.clone())),
+    })
+}
+
+/// Compiles a pattern of a check. Matching takes linear time, whatever the pattern.
+pub(crate) fn pattern(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).size_limit(MAX_PATTERN_BYTES).build()
+}
+
+/// What a question about a path without an answer means for the verdict.
+///
+/// # Errors
+/// A fault when the question itself is wrong.
+fn unanswered(error: &PathError) -> Result<Verdict, Fault> {
+    let text = error.to_string();
+    match error {
+        PathError::Escapes { .. }
+        | PathError::Loop { .. }
+        | PathError::NotAFile { .. }
+        | PathError::NotADirectory { .. } => Ok(Verdict::revise(error.code(), text)),
+        PathError::Denied { .. }
+        | PathError::TooLarge { .. }
+        | PathError::TooMany { .. }
+        | PathError::TooDeep { .. }
+        | PathError::Moved { .. }
+        | PathError::Io { .. } => Ok(Verdict::inconclusive(error.code(), text)),
+        PathError::Empty
+        | PathError::Nul { .. }
+        | PathError::Outside { .. }
+        | PathError::HasParent { .. }
+        | PathError::Pattern { .. } => Err(Fault::new(error.code(), text)),
+    }
+}
+
+/// Runs work that blocks, within the check's time. Work that does not end in time goes on in its
+/// thread, unobserved; everything it does is a bounded read.
+///
+/// # Errors
+/// The work's own fault, or `check_panicked`.
+async fn blocking<F>(ctx: &CheckContext, work: F) -> Result<Verdict, Fault>
+where
+    F: FnOnce(&CheckContext) -> Result<Verdict, Fault> + Send + 'static,
+{
+    let (inner, limit) = (ctx.clone(), ctx.timeout);
+    let task = tokio::task::spawn_blocking(move || work(&inner));
+    tokio::select! {
+        biased;
+        () = ctx.cancel.cancelled() => Ok(cancelled()),
+        done = tokio::time::timeout(limit, task) => match done {
+            Ok(Ok(verdict)) => verdict,
+            Ok(Err(_)) => Err(Fault::new("check_panicked", "the check broke off; this is a defect of probity")),
+            Err(_) => Ok(Verdict::inconclusive("read_timeout", late("the workspace", limit))),
+        },
+    }
+}
+
+fn cancelled() -> Verdict {
+    Verdict::inconclusive("cancelled", "the check was cancelled")
+}
+
+fn late(what: &str, limit: Duration) -> String {
+    format!("{what} did not answer within {} ms", limit.as_millis())
+}
+
+/// The end of somebody else's words on one line, at most [`MAX_EXCERPT`] characters.
+fn last_words(text: &str) -> String {
+    let line: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let skip = line.chars().count().saturating_sub(MAX_EXCERPT);
+    line.chars().skip(skip).collect()
+}
+
+/// The beginning of somebody else's words on one line, at most `max` characters.
+fn first_words(text: &str, max: usize) -> String {
+    let mut line: String =
+        text.trim().chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.trim().chars().count() > max {
+        line.push_str("...");
+    }
+    line
+}

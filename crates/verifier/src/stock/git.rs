@@ -1,0 +1,210 @@
+//! `git:REF`: a commit, where it came from and where it went.
+//!
+//! | Situation | Result |
+//! |---|---|
+//! | the workspace's root holds no repository | revise `git_no_repository` |
+//! | the ref or id names no commit | revise `git_missing` |
+//! | `created`, and the commit was in the history of a ref before the run | revise `git_not_created`; always so before the delegate |
+//! | `clean`, and something is uncommitted, untracked or hidden from `git status` | revise `git_dirty` |
+//! | `pushed`, and there is no such remote | revise `git_no_remote` |
+//! | `pushed`, and no ref of the remote is at the commit or past it | revise `git_not_pushed` |
+//! | `contains_path`, and the commit's tree lacks it | revise `git_no_path` |
+//! | `reachable_from`, and that ref is missing or its history lacks the commit | revise `git_not_reachable` |
+//! | the remote does not answer, or not in time | inconclusive `git_remote_unreachable`, `git_timeout` |
+//! | Git fails in another way, for example on a damaged repository | inconclusive `git_failed` |
+//! | Git is not installed, cannot be started or watched | fault `git_not_found`, or the code of [`SandboxError`] |
+//! | the remote is on a host that the egress policy does not allow, or speaks another protocol | fault `egress_denied` |
+//! | `created`, and the run holds no [`baseline`] | fault `git_no_baseline` |
+//!
+//! Only commands that read are run. The repository's configuration, which the delegate may have
+//! written, can start no program through them: hooks, the file-system monitor and the pager are off,
+//! filters are emptied, replaced objects and grafts are not followed, missing objects are not
+//! fetched. A remote that was there before the run is asked at the address it had then.
+
+mod baseline;
+mod plumbing;
+mod remote;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use probity_core::{Evidence, Fault, Phase, Verdict};
+use probity_egress::EgressPolicy;
+use probity_sandbox::Launcher;
+
+pub use baseline::{BASELINE_PRESENT, baseline};
+
+use self::plumbing::{Repository, Stop};
+use super::place::locate;
+use super::tally::Tally;
+use super::{first_words, unanswered};
+use crate::spec::GitSpec;
+use crate::{CheckContext, Verifier};
+
+/// Paths that a reason names.
+const MAX_NAMED: usize = 5;
+
+/// The effect `git`.
+#[derive(Debug)]
+pub struct Git {
+    spec: GitSpec,
+    launcher: Launcher,
+    policy: EgressPolicy,
+}
+
+impl Git {
+    /// The effect of a spec.
+    #[must_use]
+    pub const fn new(spec: GitSpec, launcher: Launcher, policy: EgressPolicy) -> Self {
+        Self { spec, launcher, policy }
+    }
+
+    async fn judge(&self, ctx: &CheckContext) -> Result<Tally, Stop> {
+        let spec = &self.spec;
+        let mut tally = Tally::default();
+        let source = format!("git:{}", spec.reference);
+        let repository = Repository::open(ctx, &self.launcher).await?;
+        let shown = &spec.reference;
+        if spec.exists {
+            tally.key("exists");
+        }
+        let Some(commit) = repository.commit(shown).await? else {
+            tally.saw(Evidence::new(source, "absent"));
+            tally.miss("git_missing", format!("`{shown}` names no commit"));
+            return Ok(tally);
+        };
+        tally.saw(Evidence::new(source, commit.clone()));
+        if spec.created {
+            self.created(&repository, &commit, ctx, &mut tally).await?;
+        }
+        if spec.clean {
+            clean(&repository, &mut tally).await?;
+        }
+        if let Some(name) = &spec.pushed {
+            self.pushed(&repository, &commit, name, ctx, &mut tally).await?;
+        }
+        for path in &spec.contains_path {
+            tally.key("contains_path");
+            if !repository.has_path(&commit, path).await? {
+                let path = first_words(path, 120);
+                tally.miss("git_no_path", format!("the commit of `{shown}` holds no `{path}`"));
+            }
+        }
+        if let Some(from) = &spec.reachable_from {
+            tally.key("reachable_from");
+            match repository.commit(from).await? {
+                None => tally.miss("git_not_reachable", format!("`{from}` names no commit")),
+                Some(tip) if repository.reaches(std::slice::from_ref(&tip), &commit).await? => {}
+                Some(_) => tally.miss(
+                    "git_not_reachable",
+                    format!("the commit of `{shown}` is not in the history of `{from}`"),
+                ),
+            }
+        }
+        Ok(tally)
+    }
+
+    async fn created(
+        &self,
+        repository: &Repository<'_>,
+        commit: &str,
+        ctx: &CheckContext,
+        tally: &mut Tally,
+    ) -> Result<(), Stop> {
+        tally.key("created");
+        let facts = ctx.before.facts();
+        let was_there = match ctx.phase {
+            Phase::Before => true,
+            Phase::After if !facts.contains_key(BASELINE_PRESENT) => {
+                return Err(Stop::Fault(Fault::new(
+                    "git_no_baseline",
+                    "the run holds no record of the refs before it, so `created` cannot be told",
+                )));
+            }
+            Phase::After => {
+                let tips: Vec<String> = baseline::tips(facts).map(str::to_owned).collect();
+                repository.reaches(&tips, commit).await?
+            }
+        };
+        if was_there {
+            let reason =
+                format!("the commit of `{}` was there before the run", self.spec.reference);
+            tally.miss("git_not_created", format!("{reason}; expected a new one"));
+        }
+        Ok(())
+    }
+
+    async fn pushed(
+        &self,
+        repository: &Repository<'_>,
+        commit: &str,
+        name: &str,
+        ctx: &CheckContext,
+        tally: &mut Tally,
+    ) -> Result<(), Stop> {
+        tally.key("pushed");
+        let before = baseline::remote(ctx.before.facts(), name).map(str::to_owned);
+        let url = match before {
+            Some(url) => Some(url),
+            None => repository.remotes().await?.remove(name),
+        };
+        let Some(url) = url else {
+            tally.miss("git_no_remote", format!("there is no remote called `{name}`"));
+            return Ok(());
+        };
+        remote::permit(&url, &self.policy).await?;
+        let refs = repository.remote_refs(&url).await?;
+        tally.saw(Evidence::new(format!("git-remote:{name}"), format!("{} refs", refs.len())));
+        let tips: Vec<String> = refs.into_values().collect();
+        let arrived = tips.iter().any(|tip| tip == commit);
+        if !arrived && !repository.reaches(&tips, commit).await? {
+            let reason = format!("no ref of the remote `{name}` holds the commit of");
+            tally.miss("git_not_pushed", format!("{reason} `{}`", self.spec.reference));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Verifier for Git {
+    async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
+        match locate(ctx, ".git") {
+            Err(error) => return unanswered(&error),
+            Ok(place) if place.stat.is_none() || place.new_link.is_some() => {
+                return Ok(no_repository(&self.spec));
+            }
+            Ok(_) => {}
+        }
+        match self.judge(ctx).await {
+            Ok(tally) => Ok(tally.verdict()),
+            Err(Stop::NoRepository) => Ok(no_repository(&self.spec)),
+            Err(Stop::Verdict(verdict)) => Ok(verdict),
+            Err(Stop::Fault(fault)) => Err(fault),
+        }
+    }
+}
+
+fn no_repository(spec: &GitSpec) -> Verdict {
+    Verdict::revise("git_no_repository", "the workspace is not a Git repository")
+        .with_evidence(Evidence::new(format!("git:{}", spec.reference), "no repository"))
+}
+
+async fn clean(repository: &Repository<'_>, tally: &mut Tally) -> Result<(), Stop> {
+    tally.key("clean");
+    let dirty = repository.dirty().await?;
+    if dirty.is_empty() {
+        return Ok(());
+    }
+    let named: BTreeMap<&str, ()> =
+        dirty.iter().take(MAX_NAMED).map(|path| (path.as_str(), ())).collect();
+    let mut reason = named
+        .keys()
+        .map(|path| format!("`{}`", first_words(path, 120)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if dirty.len() > MAX_NAMED {
+        reason.push_str(" and more");
+    }
+    tally.miss("git_dirty", format!("the working tree is not clean: {reason}"));
+    Ok(())
+}

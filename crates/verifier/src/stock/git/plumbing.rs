@@ -1,0 +1,313 @@
+//! The Git commands that a check asks, and how they are kept from doing anything else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use probity_core::{Fault, Verdict};
+use probity_sandbox::{Ended, Finished, Launcher, SandboxError, Spawn, Status};
+use tokio_util::sync::CancellationToken;
+
+use crate::stock::{cancelled, last_words, late};
+use crate::workspace::key_of_name;
+use crate::{CheckContext, Workspace};
+
+/// Bytes of a command's output that are held. A listing that is longer is no answer.
+const MAX_OUTPUT_BYTES: usize = 16 << 20;
+
+/// Settings that outrank every configuration file.
+const SETTINGS: [&str; 10] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.untrackedCache=false",
+    "core.commitGraph=false",
+    "core.attributesFile=/dev/null",
+    "core.bare=false",
+    "protocol.ext.allow=never",
+    "http.followRedirects=false",
+    "credential.helper=",
+    "safe.directory=*",
+];
+
+/// Variables that outrank every configuration file.
+const VARIABLES: [(&str, &str); 9] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "true"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
+    ("GIT_ALLOW_PROTOCOL", "file:http:https:ssh:git"),
+    ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+];
+
+/// Why the questions stop.
+pub(super) enum Stop {
+    NoRepository,
+    Verdict(Verdict),
+    Fault(Fault),
+}
+
+/// A repository, and the time left for questions about it.
+pub(super) struct Repository<'a> {
+    root: PathBuf,
+    launcher: &'a Launcher,
+    cancel: &'a CancellationToken,
+    limit: Duration,
+    started: Instant,
+    /// Settings that empty the filters of the repository's configuration.
+    filters: Vec<String>,
+}
+
+impl<'a> Repository<'a> {
+    pub(super) async fn open(ctx: &'a CheckContext, launcher: &'a Launcher) -> Result<Self, Stop> {
+        Self::at(&ctx.workspace, launcher, ctx.timeout, &ctx.cancel).await
+    }
+
+    pub(super) async fn at(
+        workspace: &Workspace,
+        launcher: &'a Launcher,
+        limit: Duration,
+        cancel: &'a CancellationToken,
+    ) -> Result<Self, Stop> {
+        let root = workspace.root().to_path_buf();
+        let started = Instant::now();
+        let mut repository = Self { root, launcher, cancel, limit, started, filters: Vec::new() };
+        repository.filters = repository.filter_settings().await?;
+        Ok(repository)
+    }
+
+    /// The commit that a ref or an id names.
+    pub(super) async fn commit(&self, reference: &str) -> Result<Option<String>, Stop> {
+        let wanted = format!("{reference}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        self.optional(&args).await
+    }
+
+    pub(super) async fn has_path(&self, commit: &str, path: &str) -> Result<bool, Stop> {
+        let wanted = format!("{commit}:{}", path.trim_end_matches('/'));
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        Ok(self.optional(&args).await?.is_some())
+    }
+
+    /// Whether the history of one of the tips holds the commit. Tips that are not here hold nothing
+    /// that could be told.
+    pub(super) async fn reaches(&self, tips: &[String], commit: &str) -> Result<bool, Stop> {
+        if tips.is_empty() {
+            return Ok(false);
+        }
+        let mut input = format!("{commit}\n");
+        for tip in tips {
+            input.push_str(&format!("^{tip}\n"));
+        }
+        // `--ignore-missing` drops the tips that are not here.
+        let args = ["rev-list", "--max-count=1", "--ignore-missing", "--stdin"];
+        let spawn = self.spawn(&args).stdin(input);
+        Ok(self.success(spawn).await?.stdout.head.is_empty())
+    }
+
+    /// Every ref with its commit, `HEAD` included.
+    pub(super) async fn tips(&self) -> Result<BTreeMap<String, String>, Stop> {
+        let format = "--format=%(objectname) %(*objectname) %(refname)";
+        let listed = self.success(self.spawn(&["for-each-ref", format])).await?;
+        let mut tips = BTreeMap::new();
+        for line in lines(&listed)? {
+            let mut words = line.splitn(3, ' ');
+            let (Some(own), Some(peeled), Some(name)) = (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let commit = if peeled.is_empty() { own } else { peeled };
+            tips.insert(name.to_owned(), commit.to_owned());
+        }
+        if let Some(head) = self.commit("HEAD").await? {
+            tips.insert("HEAD".to_owned(), head);
+        }
+        Ok(tips)
+    }
+
+    /// Every remote with the address it is pushed to.
+    pub(super) async fn remotes(&self) -> Result<BTreeMap<String, String>, Stop> {
+        let mut remotes = BTreeMap::new();
+        for pattern in [r"^remote\..*\.url$", r"^remote\..*\.pushurl$"] {
+            let args = ["config", "--null", "--get-regexp", pattern];
+            for entry in self.entries(&args).await? {
+                let Some((key, url)) = entry.split_once('\n') else { continue };
+                let name = key.strip_prefix("remote.").and_then(|key| key.rsplit_once('.'));
+                if let Some((name, _)) = name {
+                    remotes.insert(name.to_owned(), url.to_owned());
+                }
+            }
+        }
+        Ok(remotes)
+    }
+
+    /// The refs of the repository at an address. It is asked from outside this repository, so that
+    /// this repository's configuration cannot lead the question elsewhere.
+    pub(super) async fn remote_refs(&self, url: &str) -> Result<BTreeMap<String, String>, Stop> {
+        let url = super::remote::local_path(url)
+            .map_or_else(|| url.to_owned(), |path| self.root.join(path).display().to_string());
+        let mut spawn = self.bare(&["ls-remote", "--quiet", "--", &url]).cwd("/");
+        spawn = spawn.env("GIT_CEILING_DIRECTORIES", "/");
+        let finished = self.run(spawn).await?;
+        if finished.status() != Some(Status::Code(0)) {
+            let words = last_words(&finished.stderr.last_text(1_000));
+            return Err(Stop::Verdict(Verdict::inconclusive(
+                "git_remote_unreachable",
+                format!("the remote does not answer: {words}"),
+            )));
+        }
+        let refs = lines(&finished)?
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(commit, name)| (name.to_owned(), commit.to_owned()))
+            .collect();
+        Ok(refs)
+    }
+
+    /// Paths that are uncommitted, untracked, or hidden from the comparison by a flag in the index.
+    pub(super) async fn dirty(&self) -> Result<BTreeSet<String>, Stop> {
+        let status = [
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=none",
+        ];
+        let mut dirty: BTreeSet<String> = self
+            .entries(&status)
+            .await?
+            .iter()
+            .filter_map(|entry| entry.get(3..).map(str::to_owned))
+            .collect();
+        // A lower-case tag is `assume-unchanged`, `S` is `skip-worktree`.
+        let hidden = self.entries(&["ls-files", "-v", "-z"]).await?;
+        dirty.extend(hidden.iter().filter_map(|entry| {
+            let hides = entry.starts_with(|tag: char| tag.is_ascii_lowercase() || tag == 'S');
+            entry.get(2..).filter(|_| hides).map(str::to_owned)
+        }));
+        Ok(dirty)
+    }
+
+    async fn filter_settings(&self) -> Result<Vec<String>, Stop> {
+        let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
+        let args = ["config", "--local", "--null", "--name-only", "--get-regexp", pattern];
+        let names = self.entries(&args).await?;
+        Ok(names
+            .into_iter()
+            .map(|name| {
+                if name.ends_with(".required") {
+                    format!("{name}=false")
+                } else {
+                    format!("{name}=")
+                }
+            })
+            .collect())
+    }
+
+    /// The output of a command that ends with 1 when there is none.
+    async fn optional(&self, args: &[&str]) -> Result<Option<String>, Stop> {
+        let finished = self.run(self.spawn(args)).await?;
+        match finished.status() {
+            Some(Status::Code(0)) => {
+                Ok(Some(String::from_utf8_lossy(&finished.stdout.head).trim().to_owned()))
+            }
+            Some(Status::Code(1)) => Ok(None),
+            _ => Err(failed(&finished)),
+        }
+    }
+
+    /// The NUL-separated output of a command; none when it ends with 1.
+    async fn entries(&self, args: &[&str]) -> Result<Vec<String>, Stop> {
+        let finished = self.run(self.spawn(args)).await?;
+        match finished.status() {
+            Some(Status::Code(0)) if !finished.stdout.truncated() => Ok(finished
+                .stdout
+                .head
+                .split(|byte| *byte == 0)
+                .filter(|entry| !entry.is_empty())
+                .map(entry_text)
+                .collect()),
+            Some(Status::Code(0)) => Err(too_long()),
+            Some(Status::Code(1)) => Ok(Vec::new()),
+            _ => Err(failed(&finished)),
+        }
+    }
+
+    async fn success(&self, spawn: Spawn) -> Result<Finished, Stop> {
+        let finished = self.run(spawn).await?;
+        if finished.success() { Ok(finished) } else { Err(failed(&finished)) }
+    }
+
+    async fn run(&self, spawn: Spawn) -> Result<Finished, Stop> {
+        let left = self.limit.saturating_sub(self.started.elapsed()).max(Duration::from_millis(1));
+        let spawn = spawn.timeout(left).cancel(self.cancel.clone()).linger(Duration::ZERO);
+        let finished = spawn.run(self.launcher).await.map_err(|error| match &error {
+            SandboxError::Start { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Stop::Fault(Fault::new("git_not_found", "Git is not installed or not on PATH"))
+            }
+            _ => Stop::Fault(Fault::new(error.code(), error.to_string())),
+        })?;
+        match finished.ended {
+            Ended::Exited(_) => Ok(finished),
+            Ended::Cancelled => Err(Stop::Verdict(cancelled())),
+            Ended::TimedOut => {
+                Err(Stop::Verdict(Verdict::inconclusive("git_timeout", late("Git", self.limit))))
+            }
+        }
+    }
+
+    /// A command on this repository, wherever Git would look for one.
+    fn spawn(&self, args: &[&str]) -> Spawn {
+        self.bare(args)
+            .cwd(&self.root)
+            .env("GIT_DIR", self.root.join(".git"))
+            .env("GIT_WORK_TREE", &self.root)
+    }
+
+    fn bare(&self, args: &[&str]) -> Spawn {
+        let settings = SETTINGS.iter().copied().chain(self.filters.iter().map(String::as_str));
+        let mut spawn = Spawn::new("git").max_output_bytes(MAX_OUTPUT_BYTES).env("LC_ALL", "C");
+        for (name, value) in VARIABLES {
+            spawn = spawn.env(name, value);
+        }
+        for setting in settings {
+            spawn = spawn.args(["-c", setting]);
+        }
+        spawn.args(args.iter().copied())
+    }
+}
+
+fn failed(finished: &Finished) -> Stop {
+    let words = last_words(&finished.stderr.last_text(1_000));
+    if words.contains("not a git repository") {
+        return Stop::NoRepository;
+    }
+    Stop::Verdict(Verdict::inconclusive("git_failed", format!("Git failed: {words}")))
+}
+
+fn too_long() -> Stop {
+    let reason = format!("Git listed more than {MAX_OUTPUT_BYTES} bytes");
+    Stop::Verdict(Verdict::inconclusive("git_failed", reason))
+}
+
+fn lines(finished: &Finished) -> Result<impl Iterator<Item = &str>, Stop> {
+    if finished.stdout.truncated() {
+        return Err(too_long());
+    }
+    let text = std::str::from_utf8(&finished.stdout.head).map_err(|_| {
+        Stop::Verdict(Verdict::inconclusive("git_failed", "a ref's name is not UTF-8"))
+    })?;
+    Ok(text.lines())
+}
+
+/// A configuration entry keeps its line break, which stands between key and value.
+fn entry_text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => key_of_name(OsStr::from_bytes(bytes)),
+    }
+}
