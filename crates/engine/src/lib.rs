@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Drives runs.
+//!
+//! The [`Engine`] feeds a [`probity_core::Delegation`] and performs its effects: it appends before
+//! it acts, runs one thing at a time, and stops what a newer decision supersedes. All that can wake
+//! it is one closed enum in `driver`. What a run came to is a [`Report`], built from the log alone.
+
+mod clock;
+mod content;
+mod driver;
+mod error;
+mod journal;
+mod plan;
+mod report;
+mod work;
+
+pub use clock::{Clock, SystemClock};
+pub use driver::{Ended, Engine, Watch};
+pub use error::EngineError;
+pub use plan::{Check, Plan};
+pub use report::{AttemptReport, CheckReport, Report, SealReport};

@@ -1,0 +1,98 @@
+//! The writing end of a run log: entries become records, records and the blobs they name become one
+//! atomic append.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use probity_core::{Digest, Entry, RunId};
+use probity_record::Chain;
+use probity_store::{AppendError, Batch, Store};
+
+use crate::EngineError;
+use crate::content::Blob;
+
+/// Tries of an append whose outcome is not known, the first included.
+const MAX_APPEND_TRIES: u32 = 5;
+/// The longest blob that is read back, in bytes.
+pub(crate) const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The end of one run's log.
+pub(crate) struct Journal {
+    store: Arc<dyn Store>,
+    chain: Chain,
+    staged: Vec<Blob>,
+}
+
+impl Journal {
+    /// The end of a log that has no record yet.
+    pub(crate) fn create(store: Arc<dyn Store>, run: RunId) -> Self {
+        Self { store, chain: Chain::new(run), staged: Vec::new() }
+    }
+
+    /// The end of a log that was read.
+    pub(crate) fn behind(store: Arc<dyn Store>, chain: Chain) -> Self {
+        Self { store, chain, staged: Vec::new() }
+    }
+
+    /// Keeps blobs for the next append.
+    pub(crate) fn stage(&mut self, blobs: Vec<Blob>) {
+        self.staged.extend(blobs);
+    }
+
+    /// Makes entries durable, with everything staged. Returns only when the log holds them.
+    pub(crate) async fn append(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
+        let mut chain = self.chain.clone();
+        let mut records = Vec::with_capacity(entries.len());
+        for entry in entries {
+            records.push(chain.append(entry)?.into_bytes());
+        }
+        let seal = chain.is_sealed();
+        let blobs = std::mem::take(&mut self.staged);
+        let batch = Batch { records, blobs, seal };
+        self.write(&batch).await?;
+        self.chain = chain;
+        Ok(())
+    }
+
+    /// Reads a blob that the log names.
+    pub(crate) async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
+        let bytes = self.store.get(&digest, MAX_BLOB_BYTES).await?;
+        bytes.ok_or(EngineError::BlobMissing { digest })
+    }
+
+    /// A refusal is only believed once the tail was read: the earlier try of an append whose answer
+    /// was lost looks like somebody else's.
+    async fn write(&self, batch: &Batch) -> Result<(), EngineError> {
+        let run = self.chain.run();
+        let expected = self.chain.len();
+        let mut is_unknown = false;
+        for tries in 1..=MAX_APPEND_TRIES {
+            match self.store.append(run, expected, batch.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(AppendError::Conflict { .. } | AppendError::Sealed { .. }) => {
+                    if is_unknown && self.holds(expected, batch).await? {
+                        return Ok(());
+                    }
+                    return Err(match expected {
+                        0 => EngineError::Exists { run: run.clone() },
+                        _ => EngineError::Fenced { run: run.clone() },
+                    });
+                }
+                Err(AppendError::Unknown { .. }) if tries < MAX_APPEND_TRIES => {
+                    is_unknown = true;
+                    if self.holds(expected, batch).await? {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(Duration::from_millis(20 << tries)).await;
+                }
+                Err(error) => return Err(EngineError::Append(error)),
+            }
+        }
+        Err(EngineError::Stuck)
+    }
+
+    async fn holds(&self, from: u64, batch: &Batch) -> Result<bool, EngineError> {
+        let there = self.store.read(self.chain.run(), from, batch.records.len()).await?;
+        Ok(there == batch.records)
+    }
+}

@@ -1,0 +1,272 @@
+//! What a run came to, for people and scripts: a projection of its log and the blobs it names.
+
+use probity_core::{
+    Claim, Code, Delegation, Digest, Discrimination, Evidence, Fault, Finding, JudgedTurn,
+    Judgement, Outcome, RunId, Stage, VerdictKind,
+};
+use probity_record::{RunRecords, read_records};
+use probity_store::{Blobs, Store, read_run};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::EngineError;
+use crate::content::{StoredClaim, StoredFault};
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The run.
+    pub run_id: RunId,
+    /// How it ended; absent while it goes on.
+    pub outcome: Option<Outcome>,
+    /// Why, in one word.
+    pub code: Option<Code>,
+    /// A named human overrode a refusal.
+    pub waived: bool,
+    /// Claims that were checked and charged to the delegate.
+    pub attempts: u32,
+    /// Attempts that were allowed.
+    pub max_attempts: u32,
+    /// Crashes and restarts survived.
+    pub interruptions: u32,
+    /// The checks with what they said last, in order.
+    pub checks: Vec<CheckReport>,
+    /// Every claim that was judged, oldest first.
+    pub history: Vec<AttemptReport>,
+    /// The claim that was judged last.
+    pub claim: Option<Claim>,
+    /// Why there is no claim, where the delegate failed or the workspace could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The seal; absent while the run is open.
+    pub seal: Option<SealReport>,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// Its name.
+    pub id: Code,
+    /// `pass`, `revise`, `fail`, `inconclusive`, `fault`, `not_applicable` or `not_run`.
+    pub verdict: &'static str,
+    /// Why, in words.
+    pub reason: String,
+    /// Why, in one word.
+    pub code: Option<Code>,
+    /// Whether it failed before the delegate started, so that a pass means something. `None` where
+    /// that was not or could not be found out.
+    pub discriminating: Option<bool>,
+    /// Wall time of its last try.
+    pub elapsed_ms: u64,
+    /// What was observed.
+    pub evidence: Vec<Evidence>,
+}
+
+/// One claim that was judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptReport {
+    /// 1-based number of the claim.
+    pub turn: u32,
+    /// The merged verdict.
+    pub verdict: Judgement,
+    /// Why, in one word.
+    pub code: Code,
+    /// Whether it was charged as an attempt.
+    pub counted: bool,
+    /// Hash of the claim's canonical form.
+    pub candidate: Digest,
+    /// The delegate's answer.
+    pub response: String,
+    /// What each check said.
+    pub checks: Vec<CheckReport>,
+}
+
+/// The closing record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SealReport {
+    /// Records before the seal.
+    pub events: u64,
+    /// Hash of the last of them.
+    pub head: Digest,
+}
+
+impl Report {
+    /// Reads a run from its store. The log is checked on the way: its chain, its seal, and that
+    /// every event is one that the machine would have written.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no such run, or its log or a blob is damaged.
+    pub async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EngineError> {
+        let records = read_run(store, run).await?;
+        if records.is_empty() {
+            return Err(EngineError::Missing { run: run.clone() });
+        }
+        let log = read_records(&records)?;
+        let machine = Delegation::replay(&log.entries)?;
+        Reader { store, machine: &machine }.report(&log).await
+    }
+}
+
+struct Reader<'a> {
+    store: &'a dyn Store,
+    machine: &'a Delegation,
+}
+
+impl Reader<'_> {
+    async fn report(&self, log: &RunRecords) -> Result<Report, EngineError> {
+        let machine = self.machine;
+        let mut history = Vec::new();
+        for judged in machine.judged() {
+            history.push(self.attempt(judged).await?);
+        }
+        let checks = match history.last() {
+            Some(last) => last.checks.clone(),
+            None => self.checks(&[], &[]).await?,
+        };
+        let claim = match machine.claim() {
+            Some(digest) => Some(self.json::<StoredClaim>(digest, "claim").await?.claim),
+            None => None,
+        };
+        Ok(Report {
+            run_id: machine.run().clone(),
+            outcome: self.outcome(),
+            code: machine.ending().map(|ending| ending.code.clone()),
+            waived: machine.ending().is_some_and(|ending| ending.waived),
+            attempts: machine.attempts(),
+            max_attempts: machine.max_attempts(),
+            interruptions: machine.interruptions(),
+            checks,
+            history,
+            claim,
+            failure: self.failure(log).await?,
+            seal: log.seal.map(|seal| SealReport { events: seal.events, head: seal.head }),
+        })
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        match self.machine.stage() {
+            Stage::Escalated { .. } => Some(Outcome::Escalated),
+            stage => stage.outcome(),
+        }
+    }
+
+    async fn attempt(&self, judged: &JudgedTurn) -> Result<AttemptReport, EngineError> {
+        let stored: StoredClaim = self.json(judged.claim, "claim").await?;
+        Ok(AttemptReport {
+            turn: judged.turn.number.saturating_add(1),
+            verdict: judged.judgement,
+            code: judged.code.clone(),
+            counted: judged.counted,
+            candidate: judged.candidate,
+            response: stored.claim.response,
+            checks: self.checks(&judged.findings, &judged.elapsed_ms).await?,
+        })
+    }
+
+    async fn checks(
+        &self,
+        findings: &[Option<Finding>],
+        elapsed_ms: &[u64],
+    ) -> Result<Vec<CheckReport>, EngineError> {
+        let discrimination = self.machine.discrimination();
+        let mut reports = Vec::new();
+        for (index, decl) in self.machine.checks().iter().enumerate() {
+            let finding = findings.get(index).and_then(Option::as_ref);
+            let mut report = self.finding(decl.id.clone(), finding).await?;
+            report.elapsed_ms = elapsed_ms.get(index).copied().unwrap_or_default();
+            report.discriminating = match discrimination.get(index) {
+                Some(Discrimination::Discriminating) => Some(true),
+                Some(Discrimination::NonDiscriminating) => Some(false),
+                Some(Discrimination::NotAssessed | Discrimination::Exempt) | None => None,
+            };
+            reports.push(report);
+        }
+        Ok(reports)
+    }
+
+    async fn finding(
+        &self,
+        id: Code,
+        finding: Option<&Finding>,
+    ) -> Result<CheckReport, EngineError> {
+        let mut report = CheckReport {
+            id,
+            verdict: "not_run",
+            reason: String::new(),
+            code: None,
+            discriminating: None,
+            elapsed_ms: 0,
+            evidence: Vec::new(),
+        };
+        match finding {
+            None => {}
+            Some(Finding::NotApplicable) => report.verdict = "not_applicable",
+            Some(Finding::Fault { code, detail }) => {
+                let stored: StoredFault = self.json(*detail, "fault").await?;
+                let fault = Fault {
+                    code: code.clone(),
+                    message: stored.message,
+                    location: stored.location,
+                };
+                report.verdict = "fault";
+                report.reason = match &fault.location {
+                    Some(location) => format!("{}\n{location}", fault.message),
+                    None => fault.message,
+                };
+                report.code = Some(fault.code);
+            }
+            Some(Finding::Verdict { verdict, code, reason, evidence, .. }) => {
+                report.verdict = word(*verdict);
+                report.code = Some(code.clone());
+                if let Some(digest) = reason {
+                    report.reason =
+                        String::from_utf8_lossy(&self.blob(*digest).await?).into_owned();
+                }
+                if let Some(digest) = evidence {
+                    report.evidence = self.json(*digest, "evidence").await?;
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// The message behind a `delegate.failed` or `world.unreadable`.
+    async fn failure(&self, log: &RunRecords) -> Result<Option<String>, EngineError> {
+        let detail = log.entries.iter().rev().find_map(|entry| match &entry.event {
+            probity_core::Event::DelegateFailed { detail, .. }
+            | probity_core::Event::WorldUnreadable { detail, .. } => Some(*detail),
+            _ => None,
+        });
+        match detail {
+            Some(digest) => Ok(Some(self.json::<StoredFault>(digest, "failure").await?.message)),
+            None => Ok(None),
+        }
+    }
+
+    async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
+        let bytes = Blobs::get(self.store, &digest, crate::journal::MAX_BLOB_BYTES).await?;
+        bytes.ok_or(EngineError::BlobMissing { digest })
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &self,
+        digest: Digest,
+        what: &'static str,
+    ) -> Result<T, EngineError> {
+        let bytes = self.blob(digest).await?;
+        serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
+            what,
+            digest,
+            detail: error.to_string(),
+        })
+    }
+}
+
+const fn word(verdict: VerdictKind) -> &'static str {
+    match verdict {
+        VerdictKind::Pass => "pass",
+        VerdictKind::Revise => "revise",
+        VerdictKind::Fail => "fail",
+        VerdictKind::Inconclusive => "inconclusive",
+    }
+}

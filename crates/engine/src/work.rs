@@ -1,0 +1,220 @@
+//! The one thing in flight. Everything that can wake the driver is here, in one closed enum.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use probity_core::{CheckIndex, Digest, Fault, Phase, Turn, Verdict};
+use probity_delegate::{Answered, Delegate, DelegateError, Request};
+use probity_verifier::{
+    CheckContext, JudgeFiles, JudgeManifest, Manifest, SnapshotRules, Verifier, Workspace, snapshot,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::content::StoredFault;
+
+/// What a verifier gets on top of its time before it is given up: it answers slow ground truth
+/// itself, so one that does not answer at all is broken.
+const OVERRUN: Duration = Duration::from_millis(600);
+/// How long work that was told to stop may take to clean up.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// What woke the driver.
+#[derive(Debug)]
+pub(crate) enum Wake {
+    /// The work in flight is done.
+    Done(Box<Done>),
+    /// The time that the machine named has come.
+    Timer,
+    /// Someone wants the run to stop.
+    Cancel,
+}
+
+/// What the work in flight came to.
+#[derive(Debug)]
+pub(crate) enum Done {
+    /// The world was read.
+    Observed { phase: Phase, world: Result<Observed, Unreadable> },
+    /// A check came back.
+    Checked { check: CheckIndex, answer: Result<Verdict, Fault>, judge: Sealed, elapsed_ms: u64 },
+    /// The delegate answered.
+    Answered { turn: Turn, answer: Result<Answered, DelegateError> },
+}
+
+/// One reading of the world.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) judge: Sealed,
+}
+
+/// The judge's files at one moment.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) digest: Digest,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The world could not be read.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) code: &'static str,
+    pub(crate) fault: StoredFault,
+}
+
+/// A task in flight and the token that stops it.
+pub(crate) struct Work {
+    task: JoinHandle<Done>,
+    /// Cancels when dropped: a driver that is given up takes its work along.
+    cancel: DropGuard,
+    /// What to report if the task panics.
+    lost: Box<dyn FnOnce() -> Done + Send>,
+}
+
+impl Work {
+    /// Reads the workspace and the judge's files.
+    pub(crate) fn observe(
+        phase: Phase,
+        workspace: Arc<Workspace>,
+        rules: SnapshotRules,
+        judge: Arc<JudgeFiles>,
+    ) -> Self {
+        let cancel = CancellationToken::new();
+        let token = cancel.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let world = read_world(&workspace, &rules, &judge, &token);
+            Done::Observed { phase, world }
+        });
+        let lost = move || Done::Observed {
+            phase,
+            world: Err(Unreadable::new(
+                "snapshot_panic",
+                "reading the workspace panicked".to_owned(),
+            )),
+        };
+        Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
+    }
+
+    /// Runs a check, then reads the judge's files again.
+    pub(crate) fn check(
+        check: CheckIndex,
+        verifier: Arc<dyn Verifier>,
+        ctx: CheckContext,
+        judge: Arc<JudgeFiles>,
+    ) -> Self {
+        let cancel = ctx.cancel.clone();
+        let started = Instant::now();
+        let task = tokio::spawn(async move {
+            let belt = ctx.timeout + OVERRUN;
+            let answer = match tokio::time::timeout(belt, verifier.verify(&ctx)).await {
+                Ok(answer) => answer,
+                Err(_) => {
+                    ctx.cancel.cancel();
+                    Err(overrun(ctx.timeout))
+                }
+            };
+            let elapsed_ms = millis(started.elapsed());
+            let (judge, answer) = match seal_judge(judge).await {
+                Ok(sealed) => (sealed, answer),
+                Err(fault) => (Sealed::unread(), answer.and(Err(fault))),
+            };
+            Done::Checked { check, answer, judge, elapsed_ms }
+        });
+        let lost = move || Done::Checked {
+            check,
+            answer: Err(Fault::new(
+                "verifier_panic",
+                "the verifier panicked; report it to its author",
+            )),
+            judge: Sealed::unread(),
+            elapsed_ms: millis(started.elapsed()),
+        };
+        Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
+    }
+
+    /// Asks the delegate.
+    pub(crate) fn dispatch(delegate: Arc<dyn Delegate>, request: Request) -> Self {
+        let cancel = request.cancel.clone();
+        let turn = request.turn;
+        let task = tokio::spawn(async move {
+            let answer = delegate.attempt(&request).await;
+            Done::Answered { turn, answer }
+        });
+        let lost = move || Done::Answered {
+            turn,
+            answer: Err(DelegateError::Failed { message: "the delegate panicked".to_owned() }),
+        };
+        Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
+    }
+
+    /// Waits for the end. Dropping the returned future leaves the work in flight.
+    pub(crate) async fn done(&mut self) -> Option<Done> {
+        (&mut self.task).await.ok()
+    }
+
+    /// What to report when [`Self::done`] gave nothing.
+    pub(crate) fn lost(self) -> Done {
+        (self.lost)()
+    }
+
+    /// Tells the work to stop and waits until it has cleaned up, for a bounded time.
+    pub(crate) async fn stop(self) {
+        let Self { mut task, cancel, .. } = self;
+        drop(cancel);
+        if tokio::time::timeout(STOP_GRACE, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+}
+
+impl Sealed {
+    fn of(manifest: &JudgeManifest) -> Self {
+        Self { digest: manifest.digest(), bytes: manifest.to_bytes() }
+    }
+
+    /// Stands where the judge's files could not be read: equal to no sealed judge.
+    fn unread() -> Self {
+        Self { digest: Digest::from_bytes([0; 32]), bytes: Vec::new() }
+    }
+}
+
+impl Unreadable {
+    fn new(code: &'static str, message: String) -> Self {
+        Self { code, fault: StoredFault { message, location: None } }
+    }
+}
+
+/// Whole milliseconds.
+fn millis(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn overrun(timeout: Duration) -> Fault {
+    Fault::new(
+        "verifier_overrun",
+        format!(
+            "the verifier did not answer within its {} ms and was given up",
+            timeout.as_millis()
+        ),
+    )
+}
+
+fn read_world(
+    workspace: &Workspace,
+    rules: &SnapshotRules,
+    judge: &JudgeFiles,
+    cancel: &CancellationToken,
+) -> Result<Observed, Unreadable> {
+    let manifest = snapshot(workspace, rules, cancel)
+        .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+    let judge = judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+    Ok(Observed { manifest: Arc::new(manifest), judge: Sealed::of(&judge) })
+}
+
+async fn seal_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
+    match tokio::task::spawn_blocking(move || judge.seal()).await {
+        Ok(Ok(manifest)) => Ok(Sealed::of(&manifest)),
+        Ok(Err(error)) => Err(Fault::new(error.code(), error.to_string())),
+        Err(_) => Err(Fault::new("verifier_panic", "reading the judge's files panicked")),
+    }
+}
