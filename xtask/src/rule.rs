@@ -6,4 +6,5 @@ pub mod edge;
 pub mod link;
 pub mod name;
 pub mod panic;
+pub mod purity;
 pub mod word;

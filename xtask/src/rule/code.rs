@@ -8,7 +8,7 @@
 //! 3. the words of `Outcome`, and the budgets that `Accounting::exhausted` names;
 //! 4. a table `codes! { NAME = "word", ... }`.
 //!
-//! A constant in such a place stands for its value. Literals in patterns, conditions and comparisons
+//! A constant or a variable in such a place stands for its value. Literals in patterns, conditions and comparisons
 //! are input, not output, and names of checks (`id`) are no codes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,8 @@ use crate::{Finding, Source, Tree};
 pub const PAGES: &str = "docs/codes/";
 /// Functions whose every word becomes a code elsewhere.
 const WORDS: [(&str, &str); 2] = [("Outcome", "as_str"), ("Accounting", "exhausted")];
+/// Methods whose arguments are what is looked for, not what is given.
+const LOOK_UPS: [&str; 5] = ["get", "pointer", "contains", "contains_key", "strip_prefix"];
 const SECTIONS: [&str; 3] = ["## Meaning", "## Cause", "## What to do"];
 
 /// Codes without a page, pages without a code, pages that are not shaped like one.
@@ -59,7 +61,9 @@ pub fn codes(sources: &[Source]) -> BTreeMap<String, (String, usize)> {
     }
     let mut codes = BTreeMap::new();
     for source in shipped() {
-        let mut uses = Uses { declared: &declared, owner: None, found: Vec::new() };
+        let mut variables = Variables::default();
+        variables.visit_file(&source.ast);
+        let mut uses = Uses { declared: &declared, owner: None, variables, found: Vec::new() };
         uses.visit_file(&source.ast);
         for (code, line) in uses.found {
             if !source.is_test(line) && is_code(&code) {
@@ -158,12 +162,48 @@ impl Declarations {
 struct Uses<'a> {
     declared: &'a Declarations,
     owner: Option<String>,
+    variables: Variables,
     found: Vec<(String, usize)>,
+}
+
+/// The literals that each variable of the file can hold. Scopes are not told apart: at worst a page
+/// is asked for a word that is no code, and then the variable wants another name.
+#[derive(Default)]
+struct Variables {
+    values: BTreeMap<String, Vec<(String, usize)>>,
+}
+
+impl<'ast> Visit<'ast> for Variables {
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        if let Some(init) = &local.init {
+            let declared = Declarations::default();
+            let mut value = |pattern: &syn::Pat, place: Option<usize>| {
+                let syn::Pat::Ident(name) = pattern else { return };
+                let values = self.values.entry(name.ident.to_string()).or_default();
+                let mut literals = Literals { declared: &declared, place, found: values };
+                literals.visit_expr(&init.expr);
+            };
+            match &local.pat {
+                syn::Pat::Tuple(tuple) => {
+                    tuple.elems.iter().enumerate().for_each(|(at, name)| value(name, Some(at)));
+                }
+                name => value(name, None),
+            }
+        }
+        syn::visit::visit_local(self, local);
+    }
 }
 
 impl Uses<'_> {
     fn give(&mut self, value: &syn::Expr) {
-        let mut literals = Literals { declared: self.declared, found: &mut self.found };
+        if let syn::Expr::Path(path) = value
+            && let Some(name) = path.path.get_ident()
+            && let Some(values) = self.variables.values.get(&name.to_string())
+        {
+            self.found.extend(values.iter().cloned());
+        }
+        let mut literals =
+            Literals { declared: self.declared, place: None, found: &mut self.found };
         literals.visit_expr(value);
     }
 
@@ -171,7 +211,8 @@ impl Uses<'_> {
         let owner = self.owner.as_deref().unwrap_or_default();
         let words = WORDS.iter().any(|(of, name)| *of == owner && signature.ident == name);
         if signature.ident == "code" || words {
-            let mut literals = Literals { declared: self.declared, found: &mut self.found };
+            let mut literals =
+                Literals { declared: self.declared, place: None, found: &mut self.found };
             literals.visit_block(block);
         }
     }
@@ -253,6 +294,8 @@ impl<'ast> Visit<'ast> for Uses<'_> {
 /// Text that an expression can come to: literals and constants outside patterns and comparisons.
 struct Literals<'a> {
     declared: &'a Declarations,
+    /// In a tuple, the one element that counts.
+    place: Option<usize>,
     found: &'a mut Vec<(String, usize)>,
 }
 
@@ -271,6 +314,24 @@ impl<'ast> Visit<'ast> for Literals<'_> {
     fn visit_pat(&mut self, _: &'ast syn::Pat) {}
 
     fn visit_expr_binary(&mut self, _: &'ast syn::ExprBinary) {}
+
+    fn visit_expr_tuple(&mut self, tuple: &'ast syn::ExprTuple) {
+        let place = self.place.take();
+        match place {
+            Some(at) => tuple.elems.iter().skip(at).take(1).for_each(|one| self.visit_expr(one)),
+            None => syn::visit::visit_expr_tuple(self, tuple),
+        }
+        self.place = place;
+    }
+
+    fn visit_expr_index(&mut self, _: &'ast syn::ExprIndex) {}
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        self.visit_expr(&call.receiver);
+        if !LOOK_UPS.iter().any(|name| call.method == name) {
+            call.args.iter().for_each(|value| self.visit_expr(value));
+        }
+    }
 
     fn visit_expr_if(&mut self, branches: &'ast syn::ExprIf) {
         self.visit_block(&branches.then_branch);

@@ -75,6 +75,14 @@ const FOUNDATION_MAX: usize = 8;
 const FOUNDATION_NEVER: [&str; 6] =
     ["tokio", "async-trait", "reqwest", "rusqlite", "tokio-util", "rustix"];
 
+/// Tools that belong to few: who else needs one goes through its owner.
+const OWNED: [(&str, &[&str]); 4] = [
+    ("reqwest", &["probity-egress"]),
+    ("starlark", &["probity-script"]),
+    ("rusqlite", &["probity-store-sqlite", "probity-verifier"]),
+    ("cap-std", &["probity-verifier"]),
+];
+
 /// A member of the workspace, as `cargo metadata` prints it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Package {
@@ -126,6 +134,11 @@ pub fn check(packages: &[Package]) -> Vec<Finding> {
                     let from = &package.name;
                     findings.push(finding(format!("`{from}` may not depend on `{target}`")));
                 }
+            } else if dependency.kind.is_none()
+                && OWNED.iter().any(|(tool, by)| *tool == target && !by.contains(&&*package.name))
+            {
+                let text = format!("`{}` may not use `{target}` itself", package.name);
+                findings.push(finding(text));
             } else if dependency.kind.is_none() && FOUNDATION.contains(&package.name.as_str()) {
                 foundation.insert(target);
                 if FOUNDATION_NEVER.contains(&target) {

@@ -37,6 +37,12 @@ fn codes_are_found_where_they_are_given() {
         ("impl Accounting { fn exhausted(&self) -> Option<&str> { Some(\"a\") } }", &["a"]),
         ("codes! { A = \"a\", \"no\", \"no\"; B = \"b\"; }", &["a", "b"]),
         ("fn f() { let code = if x.contains(\"no\") { \"a\" } else { \"b\" }; }", &["a", "b"]),
+        ("fn f() { let code = x.get(\"no\").map_or(\"a\", g); }", &["a"]),
+        ("fn f() { let word = if x { \"a\" } else { y }; Fault::new(word, m); }", &["a"]),
+        (
+            "fn f() { let (w, m) = match x { 1 => (\"a\", \"m\"), _ => (\"b\", \"m\") }; Fault::new(w, m); }",
+            &["a", "b"],
+        ),
         ("impl Other { fn as_str(self) -> &str { \"verified\" } }", &[]),
         ("fn f() { Verdict::revise(\"Not A Code\", m); Verdict::revise(\"\", m); }", &[]),
         ("#[cfg(test)]\nmod tests { fn f() { Fault::new(\"a\", m); } }", &[]),

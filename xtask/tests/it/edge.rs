@@ -86,3 +86,17 @@ fn what_cargo_does_not_print_is_an_error() {
     assert!(packages(b"{}").is_err());
     assert!(packages(b"not json").is_err());
 }
+
+#[test]
+fn tools_that_have_an_owner_are_used_by_nobody_else() {
+    for (from, tool, kind, allowed) in [
+        ("probity-egress", "reqwest", "normal", true),
+        ("probity-verifier", "reqwest", "normal", false),
+        ("probity-verifier", "rusqlite", "normal", true),
+        ("probity-engine", "rusqlite", "normal", false),
+        ("probity", "rusqlite", "dev", true),
+        ("probity", "starlark", "normal", false),
+    ] {
+        assert_eq!(messages(from, &[(tool, kind)]).is_empty(), allowed, "{from} and {tool}");
+    }
+}

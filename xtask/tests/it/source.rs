@@ -1,6 +1,6 @@
 //! Budgets and panics.
 
-use xtask::rule::{budget, panic};
+use xtask::rule::{budget, panic, purity};
 use xtask::{Source, Tree};
 
 use crate::{places, sources};
@@ -109,5 +109,24 @@ fn a_bare_allow_is_found_everywhere() {
         ("fn f() { allow(x); }", 0),
     ] {
         assert_eq!(panic::check(&sources(&[("sim/src/lib.rs", text)])).len(), found, "{text}");
+    }
+}
+
+#[test]
+fn pure_crates_reach_for_nothing() {
+    for (text, found) in [
+        ("use std::time::SystemTime;", 1),
+        ("fn f() { std::fs::read(x); }", 1),
+        ("use std::env;", 1),
+        ("async fn f() { g().await; }", 2),
+        ("use std::collections::{BTreeMap, HashMap};", 1),
+        ("use std::time::Duration;\nuse std::collections::BTreeMap;", 0),
+        ("fn f(process: u8, env: u8) -> &'static str { \"std::fs SystemTime\" }", 0),
+        ("#[cfg(test)]\nmod tests { fn f() { std::fs::read(x); } }", 0),
+    ] {
+        let pure = sources(&[("crates/core/src/a.rs", text)]);
+        assert_eq!(purity::check(&pure).len(), found, "{text}");
+        let other = sources(&[("crates/engine/src/a.rs", text)]);
+        assert_eq!(purity::check(&other), [], "{text}");
     }
 }
