@@ -11,10 +11,9 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// Takes a finite double apart. `{:e}` prints the shortest digits that round-trip, and among
-    /// those the closest, which is what ECMAScript and Python print as well.
+    /// Takes a finite double apart.
     pub(crate) fn of(double: f64) -> Self {
-        let text = format!("{:e}", double.abs());
+        let text = shortest(double.abs());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let exponent: i32 = exponent.parse().unwrap_or(0);
         let digits = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -61,6 +60,16 @@ pub(super) fn es6(double: f64) -> String {
 /// a large double would itself round.
 pub(super) fn holds(double: f64, magnitude: u64) -> bool {
     format!("{:.0}", double.abs()) == magnitude.to_string()
+}
+
+/// The shortest digits that read back the same, as `d.ddde±n`. Where two are equally close, ECMAScript and Python
+/// take the even one; `{:e}` takes the upper one, while a stated precision rounds to even.
+fn shortest(double: f64) -> String {
+    let text = format!("{double:e}");
+    let places = text.split_once('e').map_or(0, |(mantissa, _)| mantissa.len().saturating_sub(2));
+    let even = format!("{double:.places$e}");
+    // Beside a power of two the closest of that length may belong to the neighbour.
+    if even.parse() == Ok(double) { even } else { text }
 }
 
 fn zeros(count: i32) -> String {

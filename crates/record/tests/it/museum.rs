@@ -1,0 +1,71 @@
+//! Every released version keeps its samples, and every build reads them all. A sample of a released version is
+//! never written again; those of a version in the making are, with `PROBITY_BLESS=1 cargo test -p probity-record`.
+
+use std::collections::BTreeSet;
+
+use probity_core::Outcome;
+use probity_record::{FormatVersion, read_jsonl, verify_jsonl};
+
+use crate::{sample, testdata};
+
+/// Version folder, sample, records, and the outcome of its seal.
+const MUSEUM: [(&str, &str, usize, Option<Outcome>); 4] = [
+    ("1.0", "exhausted", 24, Some(Outcome::Exhausted)),
+    ("1.0", "faulted", 12, Some(Outcome::Faulted)),
+    ("1.0", "unsealed", 14, None),
+    ("1.0", "verified-after-two-attempts", 18, Some(Outcome::Verified)),
+];
+
+#[test]
+fn every_sample_reads_as_what_it_is() {
+    for (version, name, records, outcome) in MUSEUM {
+        let bytes = std::fs::read(testdata(&format!("{version}/{name}.jsonl"))).unwrap();
+        let log = read_jsonl(&bytes).unwrap_or_else(|error| panic!("{version}/{name}: {error}"));
+        assert_eq!(log.run.as_str(), format!("run-{name}"));
+        assert_eq!(log.entries.len(), records, "{version}/{name}");
+        assert_eq!(log.seal.map(|seal| seal.outcome), outcome, "{version}/{name}");
+        let report = verify_jsonl(&bytes);
+        assert!(report.is_whole());
+        assert_eq!(report.is_sealed(), outcome.is_some());
+        assert_eq!((report.run, report.head, report.seal), (Some(log.run), log.head, log.seal));
+    }
+}
+
+#[test]
+fn no_sample_is_forgotten() {
+    let listed: BTreeSet<String> =
+        MUSEUM.iter().map(|(version, name, ..)| format!("{version}/{name}.jsonl")).collect();
+    let mut found = BTreeSet::new();
+    for folder in std::fs::read_dir(testdata("")).unwrap().map(Result::unwrap) {
+        let version = folder.file_name().into_string().unwrap();
+        if version.parse::<FormatVersion>().is_err() {
+            continue;
+        }
+        for file in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+            let name = file.file_name().into_string().unwrap();
+            if name != "README.md" {
+                found.insert(format!("{version}/{name}"));
+            }
+        }
+    }
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn the_samples_of_the_current_version_are_what_the_writer_writes() {
+    let bless = std::env::var_os("PROBITY_BLESS").is_some_and(|value| value == "1");
+    for name in sample::NAMES {
+        let path = testdata(&format!("{}/{name}.jsonl", FormatVersion::CURRENT));
+        let written = sample::jsonl(name);
+        if bless {
+            std::fs::write(&path, &written).unwrap();
+        }
+        let kept = std::fs::read(&path).unwrap_or_default();
+        assert!(
+            kept == written,
+            "the writer writes {name} in other bytes than {}; if the version is not released yet: \
+             PROBITY_BLESS=1 cargo test -p probity-record",
+            path.display()
+        );
+    }
+}
