@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_core::{Claim, RunId, Turn, Usage};
+use probity_sandbox::SandboxError;
 use tokio_util::sync::CancellationToken;
 
 /// One attempt, as a delegate is asked for it.
@@ -28,8 +29,8 @@ pub struct Request {
     pub cancel: CancellationToken,
 }
 
-/// What to say to the delegate.
-#[derive(Debug, Clone)]
+/// What to say to the delegate. [`Prompt::render`] makes it one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// The task as the caller wrote it.
     pub task: Arc<str>,
@@ -40,7 +41,7 @@ pub struct Prompt {
 }
 
 /// A delegate's answer to one [`Request`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answered {
     /// What it says it did.
     pub claim: Claim,
@@ -48,6 +49,14 @@ pub struct Answered {
     pub usage: Usage,
     /// Session id to continue with on the next attempt.
     pub session: Option<String>,
+}
+
+impl Answered {
+    /// An answer that is only a claim: nothing about cost or session.
+    #[must_use]
+    pub fn of(claim: Claim) -> Self {
+        Self { claim, ..Self::default() }
+    }
 }
 
 /// Whether a retry continues the conversation of the attempt before.
@@ -75,7 +84,9 @@ impl Conversation {
 #[non_exhaustive]
 pub enum DelegateError {
     /// The program could not be started.
-    #[error("cannot start the delegate `{program}`: {source}; check that it is installed and on PATH")]
+    #[error(
+        "cannot start the delegate `{program}`: {source}; check that it is installed and on PATH"
+    )]
     Start {
         /// What was to be run.
         program: String,
@@ -87,7 +98,8 @@ pub enum DelegateError {
     Exit {
         /// `exit status 2`, `signal 9`.
         status: String,
-        /// The end of what it wrote to standard error, at most 2 KiB.
+        /// The end of what it wrote to standard error, or to standard output when that is empty; at
+        /// most 2 KiB.
         stderr_tail: String,
     },
     /// It did not answer in time and was killed with everything it had started.
@@ -107,7 +119,29 @@ pub enum DelegateError {
         /// What is wrong, with the line number.
         detail: String,
     },
-    /// A function delegate returned an error, or a scripted one was asked what it did not expect.
+    /// The prompt is too long for the way it is passed.
+    #[error(
+        "the prompt is {bytes} bytes, more than the {max_bytes} that {way} can carry; {advice}"
+    )]
+    PromptTooLong {
+        /// Its length.
+        bytes: usize,
+        /// The bound.
+        max_bytes: usize,
+        /// `an argument` or `standard input`.
+        way: &'static str,
+        /// What to do instead.
+        advice: &'static str,
+    },
+    /// The program could not be run or watched, for a reason that is not the program's.
+    #[error("the delegate could not be run: {source}")]
+    Sandbox {
+        /// Why.
+        #[source]
+        source: SandboxError,
+    },
+    /// The delegate says itself that it failed: a function returned an error, a command reported one
+    /// in its output, a scripted delegate was asked what it did not expect.
     #[error("the delegate failed: {message}")]
     Failed {
         /// Its own words.
@@ -125,6 +159,8 @@ impl DelegateError {
             Self::TimedOut { .. } => "delegate_timeout",
             Self::Cancelled => "delegate_cancelled",
             Self::Output { .. } => "delegate_output",
+            Self::PromptTooLong { .. } => "delegate_prompt",
+            Self::Sandbox { .. } => "delegate_sandbox",
             Self::Failed { .. } => "delegate_error",
         }
     }

@@ -1,5 +1,24 @@
 //! Who does the work. A delegate is asked, and answers with a claim; nothing here judges it.
+//!
+//! [`CommandDelegate`] runs any command-line agent and reads the JSON of the common ones;
+//! [`FunctionDelegate`] is a Rust closure; [`ScriptedDelegate`] plays a part in tests and checks
+//! that the driver keeps to the protocol.
 
+mod command;
+mod config;
 mod delegate;
+mod format;
+mod function;
+mod prompt;
+mod scripted;
 
+pub use command::CommandDelegate;
+pub use config::{
+    CommandConfig, ConfigError, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TERM_GRACE_MS,
+    DEFAULT_TIMEOUT_MS, OnError,
+};
 pub use delegate::{Answered, Conversation, Delegate, DelegateError, Prompt, Request};
+pub use format::Format;
+pub use function::FunctionDelegate;
+pub use prompt::{MAX_CORRECTION_BYTES, MAX_LAST_RESPONSE_BYTES};
+pub use scripted::{ScriptedDelegate, Step};

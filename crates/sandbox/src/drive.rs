@@ -46,8 +46,8 @@ pub(crate) async fn run(
         return Ok(never_started());
     }
     let (control, mut child, stdout, stderr) = start(spawn, helper, prefix)?;
-    let mut out = Capture::new(spawn.max_output_bytes);
-    let mut err = Capture::new(spawn.max_output_bytes);
+    let mut out = Capture::new(spawn.max_stdout_bytes);
+    let mut err = Capture::new(spawn.max_stderr_bytes);
     let (stop, report) = {
         let streams = read_both(stdout, stderr, &mut out, &mut err);
         tokio::pin!(streams);

@@ -45,8 +45,8 @@ pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
     let mut child = command.spawn().map_err(|source| spawn.start_error(source))?;
     drop(command);
     let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
-    let mut out = Capture::new(spawn.max_output_bytes);
-    let mut err = Capture::new(spawn.max_output_bytes);
+    let mut out = Capture::new(spawn.max_stdout_bytes);
+    let mut err = Capture::new(spawn.max_stderr_bytes);
     let ended = {
         let stdin = child.stdin.take();
         let feed = async {

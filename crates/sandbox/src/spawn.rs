@@ -60,7 +60,8 @@ pub struct Spawn {
     pub(crate) inherit_env: bool,
     pub(crate) env: BTreeMap<OsString, OsString>,
     pub(crate) stdin: Vec<u8>,
-    pub(crate) max_output_bytes: usize,
+    pub(crate) max_stdout_bytes: usize,
+    pub(crate) max_stderr_bytes: usize,
     pub(crate) timeout: Duration,
     pub(crate) linger: Duration,
     pub(crate) term_grace: Duration,
@@ -79,7 +80,8 @@ impl Spawn {
             inherit_env: false,
             env: BTreeMap::new(),
             stdin: Vec::new(),
-            max_output_bytes: DEFAULT_MAX_OUTPUT_BYTES,
+            max_stdout_bytes: DEFAULT_MAX_OUTPUT_BYTES,
+            max_stderr_bytes: DEFAULT_MAX_OUTPUT_BYTES,
             timeout: DEFAULT_TIMEOUT,
             linger: DEFAULT_LINGER,
             term_grace: Duration::ZERO,
@@ -147,7 +149,15 @@ impl Spawn {
     /// Bytes held of each of the two output streams.
     #[must_use]
     pub const fn max_output_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_output_bytes = max_bytes;
+        self.max_stdout_bytes = max_bytes;
+        self.max_stderr_bytes = max_bytes;
+        self
+    }
+
+    /// Bytes held of standard error, when it should differ from standard output.
+    #[must_use]
+    pub const fn max_stderr_bytes(mut self, max_bytes: usize) -> Self {
+        self.max_stderr_bytes = max_bytes;
         self
     }
 

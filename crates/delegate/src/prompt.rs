@@ -1,0 +1,115 @@
+//! What a delegate is told, as one text. The same inputs give the same bytes.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::{Conversation, Prompt};
+
+/// How much of the last claim a new conversation is shown.
+pub const MAX_LAST_RESPONSE_BYTES: usize = 4 * 1024;
+
+/// How much of a correction is passed on. Corrections are bounded where they are made; this is for
+/// callers that make their own.
+pub const MAX_CORRECTION_BYTES: usize = 16 * 1024;
+
+impl Prompt {
+    /// The text for a delegate whose conversation goes on, or starts anew.
+    ///
+    /// The first attempt is the task as written. A later one is the correction where the delegate
+    /// remembers the rest; else the task again, the last claim quoted as data, and the correction.
+    #[must_use]
+    pub fn render(&self, conversation: Conversation) -> String {
+        let Some(correction) = &self.correction else { return self.task.as_ref().to_owned() };
+        let correction = bounded(correction, MAX_CORRECTION_BYTES);
+        if conversation == Conversation::Same {
+            return correction.into_owned();
+        }
+        let mut text = format!("{}\n\n---\n", self.task.trim_end());
+        if let Some(last) = self.last_response.as_deref().filter(|last| !last.trim().is_empty()) {
+            text.push_str("An earlier attempt at this task answered the following. ");
+            text.push_str("It was checked and not accepted.\n\n");
+            for line in bounded(last, MAX_LAST_RESPONSE_BYTES).lines() {
+                let line = line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "> {line}");
+            }
+            text.push('\n');
+        }
+        text.push_str(&correction);
+        text
+    }
+}
+
+/// At most about `max_bytes` of `text`: its beginning and its end, with the gap named.
+pub(crate) fn bounded(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    let head_end = text.floor_char_boundary(max_bytes / 2);
+    let tail_start = text.ceil_char_boundary(text.len() - (max_bytes - max_bytes / 2));
+    let (head, tail) = (text.get(..head_end), text.get(tail_start..));
+    Cow::Owned(format!(
+        "{}\n[... {} bytes left out ...]\n{}",
+        head.unwrap_or_default(),
+        tail_start - head_end,
+        tail.unwrap_or_default(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(correction: Option<&str>, last: Option<&str>) -> Prompt {
+        Prompt {
+            task: "Write the file.\n".into(),
+            correction: correction.map(Into::into),
+            last_response: last.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn the_first_prompt_is_the_task_and_nothing_else() {
+        for conversation in [Conversation::Same, Conversation::Fresh] {
+            assert_eq!(prompt(None, Some("x")).render(conversation), "Write the file.\n");
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_goes_on_hears_only_the_correction() {
+        let text = prompt(Some("Not done: no file."), Some("Done!")).render(Conversation::Same);
+        assert_eq!(text, "Not done: no file.");
+    }
+
+    #[test]
+    fn a_new_conversation_hears_task_claim_and_correction() {
+        let text = prompt(Some("Not done: no file."), Some("Done!\nSee \x1b[1mfile"));
+        assert_eq!(
+            text.render(Conversation::Fresh),
+            "Write the file.\n\n---\n\
+             An earlier attempt at this task answered the following. \
+             It was checked and not accepted.\n\n\
+             > Done!\n> See \u{fffd}[1mfile\n\n\
+             Not done: no file."
+        );
+        let silent = prompt(Some("Not done."), Some(" \n")).render(Conversation::Fresh);
+        assert_eq!(silent, "Write the file.\n\n---\nNot done.");
+    }
+
+    #[test]
+    fn long_parts_are_cut_in_the_middle_at_characters() {
+        let long = "ä".repeat(1_000_000);
+        let text = prompt(Some(&long), Some(&long)).render(Conversation::Fresh);
+        assert!(
+            text.len() < MAX_LAST_RESPONSE_BYTES + MAX_CORRECTION_BYTES + 400,
+            "{}",
+            text.len()
+        );
+        assert_eq!(text.matches("bytes left out").count(), 2);
+        for max_bytes in 0..9 {
+            let cut = bounded("aäöüz", max_bytes);
+            assert!(cut.starts_with("a") || max_bytes < 2);
+            assert_eq!(cut == "aäöüz", max_bytes >= 8);
+        }
+    }
+}
