@@ -119,7 +119,7 @@ impl Changes {
                 Kind::File if was.size != is.size => &mut self.modified,
                 _ => &mut self.undecided,
             }
-        } else if was.digest != is.digest {
+        } else if (was.digest, was.size) != (is.digest, is.size) {
             &mut self.modified
         } else if was.mode != is.mode {
             &mut self.mode_changed

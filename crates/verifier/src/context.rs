@@ -1,7 +1,7 @@
 //! What a verifier is given: the claim, the world, the bounds. Time and ids are in it, so that a
 //! verifier needs no clock and no randomness of its own.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use probity_core::{Claim, Code, Phase, SubmissionId};
@@ -43,7 +43,7 @@ pub struct CheckContext {
     /// Cancelled when the run is: the verifier stops and whatever it started is killed.
     pub cancel: CancellationToken,
     /// Shared by the clones that the checks of one attempt get, so that it is worked out once.
-    changes: Arc<OnceLock<Compared>>,
+    changes: Arc<Mutex<Option<Compared>>>,
 }
 
 /// The changes, with the two manifests they belong to.
@@ -77,18 +77,23 @@ impl CheckContext {
         }
     }
 
-    /// What differs between `before` and `after`; worked out once for a context and its clones.
+    /// What differs between `before` and `after`; worked out once for a context and its clones, as
+    /// long as they hold the same two manifests.
     #[must_use]
     pub fn changes(&self) -> Arc<Changes> {
-        let between = || Arc::new(Changes::between(&self.before, &self.after));
-        let compared = self.changes.get_or_init(|| Compared {
+        let mut compared = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compared.as_ref()
+            && Arc::ptr_eq(&known.before, &self.before)
+            && Arc::ptr_eq(&known.after, &self.after)
+        {
+            return Arc::clone(&known.changes);
+        }
+        let changes = Arc::new(Changes::between(&self.before, &self.after));
+        *compared = Some(Compared {
             before: Arc::clone(&self.before),
             after: Arc::clone(&self.after),
-            changes: between(),
+            changes: Arc::clone(&changes),
         });
-        let same = Arc::ptr_eq(&compared.before, &self.before)
-            && Arc::ptr_eq(&compared.after, &self.after);
-        // A field was set after the first question: the shared answer belongs to other manifests.
-        if same { Arc::clone(&compared.changes) } else { between() }
+        changes
     }
 }

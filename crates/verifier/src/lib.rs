@@ -4,6 +4,7 @@ mod changes;
 mod context;
 pub mod expect;
 pub mod external;
+mod facts;
 mod hash;
 mod judge;
 mod manifest;
@@ -16,12 +17,13 @@ mod workspace;
 
 pub use changes::Changes;
 pub use context::CheckContext;
+pub use facts::{Facts, GitFacts};
 pub use judge::{
     CommandLine, JudgeError, JudgeFiles, JudgeManifest, JudgeManifestError, NamedFile, Role, Seen,
     Tampered, known_inputs,
 };
 pub use manifest::{Entry, Manifest, ManifestError};
-pub use snapshot::{IGNORED, SnapshotError, SnapshotRules, snapshot};
+pub use snapshot::{IGNORED, SnapshotError, SnapshotLimits, SnapshotRules, snapshot};
 pub use trust::{TrustError, TrustKind, TrustStore, Trusted, command_digest};
 pub use verifier::Verifier;
 pub use workspace::{

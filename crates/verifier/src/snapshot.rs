@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::manifest::Manifest;
 use crate::workspace::{PathError, Workspace, key_of};
 
-pub use rules::{IGNORED, SnapshotRules};
+pub use rules::{IGNORED, SnapshotLimits, SnapshotRules};
 
 /// Reads every entry of a workspace, content included.
 ///
@@ -34,7 +34,7 @@ pub fn snapshot(
 /// Why there is no manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// More entries than [`SnapshotRules::max_files`].
+    /// More entries than [`SnapshotLimits::max_files`].
     #[error(
         "the workspace holds more than {max_files} entries; ignore generated folders or raise `max_files`"
     )]
@@ -42,7 +42,7 @@ pub enum SnapshotError {
         /// The limit.
         max_files: usize,
     },
-    /// A file beyond [`SnapshotRules::max_file_bytes`].
+    /// A file beyond [`SnapshotLimits::max_file_bytes`].
     #[error("`{path}` holds more than {max_file_bytes} bytes; ignore it or raise `max_file_bytes`")]
     FileTooLarge {
         /// The file's key.
@@ -50,7 +50,7 @@ pub enum SnapshotError {
         /// The limit.
         max_file_bytes: u64,
     },
-    /// Files that hold more than [`SnapshotRules::max_total_bytes`] together.
+    /// Files that hold more than [`SnapshotLimits::max_total_bytes`] together.
     #[error(
         "the workspace holds more than {max_total_bytes} bytes; ignore large folders or raise `max_total_bytes`"
     )]

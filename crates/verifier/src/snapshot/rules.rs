@@ -30,12 +30,25 @@ pub struct SnapshotRules {
     ignored: GlobSet,
     patterns: Vec<String>,
     pub(super) always: BTreeSet<String>,
-    /// Entries at most. 200 000 unless set.
+    /// How much is read at most.
+    pub limits: SnapshotLimits,
+}
+
+/// How much a snapshot reads at most. Beyond it there is an error and no manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotLimits {
+    /// Entries: files, folders, links. 200 000 unless set.
     pub max_files: usize,
-    /// Bytes of one file at most. 1 GiB unless set.
+    /// Bytes of one file. 1 GiB unless set.
     pub max_file_bytes: u64,
-    /// Bytes of all files at most. 16 GiB unless set.
+    /// Bytes of all files together. 16 GiB unless set.
     pub max_total_bytes: u64,
+}
+
+impl Default for SnapshotLimits {
+    fn default() -> Self {
+        Self { max_files: 200_000, max_file_bytes: 1 << 30, max_total_bytes: 16 << 30 }
+    }
 }
 
 impl Default for SnapshotRules {
@@ -57,9 +70,7 @@ impl SnapshotRules {
             ignored: GlobSet::empty(),
             patterns: Vec::new(),
             always: BTreeSet::new(),
-            max_files: 200_000,
-            max_file_bytes: 1 << 30,
-            max_total_bytes: 16 << 30,
+            limits: SnapshotLimits::default(),
         }
     }
 

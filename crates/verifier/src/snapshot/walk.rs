@@ -24,6 +24,8 @@ const FILES_PER_JOB: usize = 64;
 const JOBS_FOR_THREADS: usize = 4;
 /// Threads at most: hashing is bound by cores and memory, not by waiting.
 const MAX_THREADS: usize = 8;
+/// Names in one folder that the rules may leave out.
+const MAX_LEFT_OUT: usize = 1_000_000;
 /// Looks at one name whose kind changes between listing and opening.
 const MAX_LOOKS: usize = 4;
 
@@ -148,10 +150,14 @@ impl Shared<'_> {
         scope: Scope,
         stack: &mut Vec<Job>,
     ) -> Result<bool, SnapshotError> {
-        let max_files = self.rules.max_files;
-        let names = match read_names(dir.as_fd(), max_files) {
+        // What the rules leave out does not count, but is listed first.
+        let max_names = self.rules.limits.max_files.saturating_add(MAX_LEFT_OUT);
+        let names = match read_names(dir.as_fd(), max_names) {
             Ok(names) => names,
-            Err(ReadNamesError::TooMany) => return Err(SnapshotError::TooManyFiles { max_files }),
+            Err(ReadNamesError::TooMany) => {
+                let max_files = self.rules.limits.max_files;
+                return Err(SnapshotError::TooManyFiles { max_files });
+            }
             Err(ReadNamesError::Io(Errno::ACCESS | Errno::PERM)) if !key.is_empty() => {
                 return Ok(false);
             }
@@ -220,13 +226,13 @@ impl Shared<'_> {
     }
 
     fn hash(&self, file: &File, mode: u32, key: &str) -> Result<Entry, SnapshotError> {
-        let rules = self.rules;
-        let hashed = hash_reader(file, rules.max_file_bytes, &mut || self.go_on().is_ok());
+        let limits = self.rules.limits;
+        let hashed = hash_reader(file, limits.max_file_bytes, &mut || self.go_on().is_ok());
         match hashed {
             Ok(Some((digest, size))) => {
                 let total = self.bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size);
-                if total > rules.max_total_bytes {
-                    let max_total_bytes = rules.max_total_bytes;
+                if total > limits.max_total_bytes {
+                    let max_total_bytes = limits.max_total_bytes;
                     return Err(SnapshotError::TotalTooLarge { max_total_bytes });
                 }
                 let digest = Some(digest);
@@ -234,7 +240,7 @@ impl Shared<'_> {
             }
             Ok(None) => Err(SnapshotError::FileTooLarge {
                 path: key.to_owned(),
-                max_file_bytes: rules.max_file_bytes,
+                max_file_bytes: limits.max_file_bytes,
             }),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 Err(SnapshotError::Cancelled)
@@ -244,7 +250,7 @@ impl Shared<'_> {
     }
 
     fn count(&self) -> Result<(), SnapshotError> {
-        let max_files = self.rules.max_files;
+        let max_files = self.rules.limits.max_files;
         if self.files.fetch_add(1, Ordering::Relaxed) >= max_files {
             return Err(SnapshotError::TooManyFiles { max_files });
         }

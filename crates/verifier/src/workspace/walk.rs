@@ -38,7 +38,9 @@ pub(crate) fn read_names(
     max_entries: usize,
 ) -> Result<Vec<(OsString, Kind)>, ReadNamesError> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(dir).map_err(ReadNamesError::Io)? {
+    // A handle of its own: the given one may be good for paths only, and has an offset to keep.
+    let handle = open_dir(dir, OsStr::new(".")).map_err(ReadNamesError::Io)?;
+    for entry in Dir::new(handle).map_err(ReadNamesError::Io)? {
         let entry = entry.map_err(ReadNamesError::Io)?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
