@@ -144,7 +144,11 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
             let result = match result {
                 Ok(Ok(decision)) => Ok(decision),
                 Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
-                Err(error) => of_call(&error, &session, &eval, bounds),
+                // A loop that is stopped does not know its own line; that of `run` is the next best.
+                Err(error) => of_call(&error, &session, &eval, bounds).map_err(|fault| {
+                    let is_placed = fault.location.as_ref().is_some_and(|place| !place.is_empty());
+                    if is_placed { fault } else { fault.at(&loaded.place) }
+                }),
             };
             Ok((result, ticks))
         })

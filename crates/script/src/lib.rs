@@ -12,6 +12,7 @@ mod example;
 mod fault;
 mod files;
 mod frame;
+mod gate;
 mod host;
 mod interpreter;
 mod limits;
@@ -24,6 +25,7 @@ mod verifier;
 mod worker;
 
 pub use fault::{FAULT_CODES, FaultCode};
+pub use gate::{EgressGate, GitCommand, NamedCommands};
 pub use host::{
     CommandGate, CommandOutput, CommandRequest, GateError, GitGate, GitRequest, Host, HttpGate,
     HttpMethod, HttpRequest, HttpResponse,

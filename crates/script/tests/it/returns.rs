@@ -1,0 +1,141 @@
+//! The whole return table: every row is a verdict or a fault of its own code.
+
+use probity_core::VerdictKind::{Fail, Inconclusive, Pass, Revise};
+
+use crate::support::{Setup, World};
+
+const NO_REASON: &str = "the verifier gave no reason";
+
+#[tokio::test]
+async fn rows_that_are_verdicts() {
+    let bare_false = "the verifier returned False and gave no reason";
+    let rows = [
+        ("True", Pass, "ok", ""),
+        ("False", Revise, "not_verified", bare_false),
+        ("'True'", Pass, "ok", ""),
+        ("'true'", Pass, "ok", ""),
+        ("'False'", Revise, "not_verified", bare_false),
+        ("'false'", Revise, "not_verified", bare_false),
+        (r#"json.encode({"verified": True})"#, Pass, "ok", ""),
+        (r#"json.encode({"verified": False, "reason": "no"})"#, Revise, "not_verified", "no"),
+        (r#"'  {"verified": true}\n'"#, Pass, "ok", ""),
+        (r#"{"verified": True}"#, Pass, "ok", ""),
+        (r#"{"verified": False}"#, Revise, "not_verified", NO_REASON),
+        (r#"{"verified": False, "reason": ""}"#, Revise, "not_verified", NO_REASON),
+        (r#"struct(verified = False, reason = "no")"#, Revise, "not_verified", "no"),
+        (r#"{"verified": True, "verdict": "pass"}"#, Pass, "ok", ""),
+        (r#"{"verified": False, "verdict": "revise", "reason": "x"}"#, Revise, "not_verified", "x"),
+        (r#"{"verified": False, "verdict": "fail", "reason": "x"}"#, Fail, "not_verified", "x"),
+        (
+            r#"{"verified": False, "verdict": "inconclusive", "reason": "x"}"#,
+            Inconclusive,
+            "inconclusive",
+            "x",
+        ),
+        (r#"{"verified": False, "code": "file_missing"}"#, Revise, "file_missing", NO_REASON),
+        (r#"{"verified": True, "anything": [1, 2.5, None]}"#, Pass, "ok", ""),
+    ];
+    for setup in Setup::both() {
+        let world = World::new(&[]);
+        for (value, kind, code, reason) in rows {
+            let source = format!("def run(result):\n    return {value}\n");
+            let verdict =
+                setup.run(&source, &world).await.unwrap_or_else(|f| panic!("{value}: {f}"));
+            let got = (verdict.kind, verdict.code.as_str(), verdict.reason.as_str());
+            assert_eq!(got, (kind, code, reason), "{value}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_that_are_faults() {
+    let rows = [
+        ("None", "script_return_none"),
+        ("json.encode(None)", "script_return_null"),
+        ("{}", "script_return_verified_missing"),
+        ("'{}'", "script_return_verified_missing"),
+        ("struct()", "script_return_verified_missing"),
+        (r#"{"Verified": True}"#, "script_return_verified_missing"),
+        ("''", "script_return_text"),
+        ("'ok'", "script_return_text"),
+        ("'TRUE'", "script_return_text"),
+        (r#"'{"verified": true} trailing'"#, "script_return_text"),
+        (r#"'leading {"verified": true}'"#, "script_return_text"),
+        ("' true'", "script_return_text"),
+        ("1", "script_return_type"),
+        ("0", "script_return_type"),
+        ("1.5", "script_return_type"),
+        ("[True]", "script_return_type"),
+        ("(True,)", "script_return_type"),
+        ("set([True])", "script_return_type"),
+        ("run", "script_return_type"),
+        ("'[true]'", "script_return_type"),
+        ("'1'", "script_return_type"),
+        (r#"'"true"'"#, "script_return_type"),
+        (r#"{"verified": 1}"#, "script_return_verified_type"),
+        (r#"{"verified": "true"}"#, "script_return_verified_type"),
+        (r#"{"verified": None}"#, "script_return_verified_type"),
+        (r#"{"verified": True, "reason": 1}"#, "script_return_reason_type"),
+        (r#"{"verified": True, "reason": None}"#, "script_return_reason_type"),
+        (r#"{"verified": True, "verdict": "maybe"}"#, "script_return_verdict"),
+        (r#"{"verified": True, "verdict": "Pass"}"#, "script_return_verdict"),
+        (r#"{"verified": True, "verdict": None}"#, "script_return_verdict"),
+        (r#"{"verified": True, "verdict": "revise"}"#, "script_return_contradiction"),
+        (r#"{"verified": True, "verdict": "fail"}"#, "script_return_contradiction"),
+        (r#"{"verified": True, "verdict": "inconclusive"}"#, "script_return_contradiction"),
+        (r#"{"verified": False, "verdict": "pass"}"#, "script_return_contradiction"),
+        (r#"'{"verified": false, "verified": true}'"#, "script_return_duplicate_key"),
+        (r#"{"verified": True, "code": "Not A Word"}"#, "script_return_code"),
+        (r#"{"verified": True, "code": ""}"#, "script_return_code"),
+        (r#"{"verified": True, "criteria": "one"}"#, "script_return_criteria"),
+        (r#"{"verified": True, "criteria": ["Not A Word"]}"#, "script_return_criteria"),
+        (r#"{"verified": True, "criteria": ["a"] * 65}"#, "script_return_criteria"),
+        (r#"{"verified": True, "confidence": 1.5}"#, "script_return_confidence"),
+        (r#"{"verified": True, "confidence": "high"}"#, "script_return_confidence"),
+        (r#"{"verified": True, "f": run}"#, "script_raise"),
+        (r#"{"verified": True, "f": float("nan")}"#, "script_raise"),
+    ];
+    for setup in Setup::both() {
+        let world = World::new(&[]);
+        for (value, code) in rows {
+            let source = format!("def run(result):\n    return {value}\n");
+            let fault = setup.run(&source, &world).await.expect_err(value);
+            assert_eq!(fault.code.as_str(), code, "{value}: {fault}");
+            assert!(fault.location.unwrap().starts_with("check.star"), "{value}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn criteria_confidence_and_output_are_kept() {
+    let source = r#"
+def run(result):
+    return {
+        "verified": True,
+        "criteria": ["files", "tests.green"],
+        "confidence": 0.25,
+        "output": {"n": 1},
+    }
+"#;
+    let verdict = Setup::worker().run(source, &World::new(&[])).await.unwrap();
+    let criteria: Vec<&str> = verdict.criteria.iter().map(probity_core::Code::as_str).collect();
+    assert_eq!(criteria, ["files", "tests.green"]);
+    assert_eq!(verdict.confidence_bp, Some(2500));
+    assert_eq!(verdict.output, Some(serde_json::json!({"n": 1})));
+}
+
+#[tokio::test]
+async fn an_output_is_taken_from_a_pass_only() {
+    let source = "def run(result):\n    return {'verified': False, 'output': 1}\n";
+    let verdict = Setup::worker().run(source, &World::new(&[])).await.unwrap();
+    assert_eq!(verdict.output, None);
+}
+
+#[tokio::test]
+async fn a_long_reason_is_cut_at_a_character() {
+    let source = "def run(result):\n    return {'verified': False, 'reason': 'ä' * 5000}\n";
+    let verdict = Setup::worker().run(source, &World::new(&[])).await.unwrap();
+    assert!(verdict.reason.len() <= 4096, "{}", verdict.reason.len());
+    assert!(verdict.reason.ends_with("(cut)"));
+    assert!(verdict.reason.starts_with("ää"));
+}
