@@ -1,3 +1,11 @@
 //! The conformance suite on a file, and what only a file can do: survive.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code; a panic is how a test fails")]
+
+mod child;
 mod conformance;
+mod crash;
+mod faults;
+mod file;
+mod group;
+mod processes;
