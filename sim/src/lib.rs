@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Simulated world, reference model and crash schedules. Development only.
+//!
+//! A [`Script`] says how the world behaves: what the delegate claims, what each check sees on each
+//! try, who touches the judge, when someone cancels, what a human answers. [`predict`] says from
+//! the script alone how the run must end; it is written in another style than the machine and
+//! shares only plain enums with it. [`World`] drives the machine over the same script, and can die
+//! at any append and after any act, as often as a schedule asks. Both must come to the same.
+
+mod model;
+mod rng;
+mod script;
+mod tempo;
+mod world;
+
+pub use model::{Prediction, Row, predict};
+pub use rng::Rng;
+pub use script::{CancelAt, Point, Saw, Says, Script, Sight, Touch, TurnScript};
+pub use tempo::Tempo;
+pub use world::{Crash, Moment, Report, Violation, World};

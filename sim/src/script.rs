@@ -1,0 +1,204 @@
+//! How the world behaves during one run, whoever drives it.
+
+use probity_core::{
+    Answer, CheckDecl, Code, Digest, Finding, Policy, SubmissionId, Turn, VerdictKind,
+};
+
+/// The behaviour of everything around a delegation. A function of turn, check and try alone, so
+/// that a driver that dies and asks again is answered the same.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// The bounds.
+    pub policy: Policy,
+    /// The checks.
+    pub checks: Vec<CheckDecl>,
+    /// The workspace cannot be read before the delegate starts.
+    pub starts_unreadable: bool,
+    /// What each check sees before the delegate starts.
+    pub red: Vec<Saw>,
+    /// The turns; a run that goes on longer begins again with the first.
+    pub turns: Vec<TurnScript>,
+    /// What the human answers, call by call; afterwards they reject.
+    pub human: Vec<Answer>,
+    /// How long the human thinks.
+    pub human_ms: u64,
+    /// How long reading the workspace takes.
+    pub reading_ms: u64,
+    /// Someone stops the run, there.
+    pub cancel: Option<CancelAt>,
+}
+
+/// What happens in one turn.
+#[derive(Debug, Clone)]
+pub struct TurnScript {
+    /// What the delegate does.
+    pub says: Says,
+    /// How long it takes.
+    pub took_ms: u64,
+    /// Tool calls that it reports.
+    pub tool_calls: u64,
+    /// Tokens that it spends.
+    pub tokens: u64,
+    /// It changes the workspace.
+    pub edits: bool,
+    /// Someone touches the judge's files.
+    pub touches: Option<Touch>,
+    /// The workspace cannot be read after the claim.
+    pub unreadable: bool,
+    /// What each check sees, try by try; the last sight stays.
+    pub sees: Vec<Vec<Saw>>,
+}
+
+/// What a delegate does with its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// Claims success; claims with the same number are the same candidate.
+    Done(u8),
+    /// Fails to answer.
+    Nothing,
+}
+
+/// When the judge's files are touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// While the delegate works.
+    AtWork,
+    /// While this check runs, and put back afterwards.
+    During(usize),
+}
+
+/// What a check sees, and how long it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saw {
+    /// What it comes to.
+    pub sight: Sight,
+    /// Milliseconds.
+    pub took_ms: u64,
+}
+
+/// The ways a check can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// As claimed.
+    Good,
+    /// Not as claimed.
+    Bad,
+    /// Not as claimed, and nothing to be done.
+    Wrong,
+    /// Ground truth refused to answer.
+    Away,
+    /// Ground truth answered too late.
+    Late,
+    /// The verifier broke.
+    Broken,
+    /// The check does not apply.
+    Moot,
+}
+
+/// Where someone stops the run: when it gets there, whatever happened before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CancelAt {
+    /// The turn, from 0.
+    pub turn: u32,
+    /// The point in it.
+    pub point: Point,
+}
+
+/// A point in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// The delegate is at work.
+    AtWork,
+    /// The workspace is being read.
+    Reading,
+    /// This check is running, for the first time.
+    Checking(usize),
+    /// A human is thinking.
+    Waiting,
+}
+
+/// The judge's files as they were.
+pub(crate) const SEALED: u8 = 250;
+/// The judge's files after someone touched them.
+pub(crate) const TOUCHED: u8 = 251;
+
+impl Script {
+    /// The script of a turn. `None` only for a script without turns.
+    #[must_use]
+    pub fn turn(&self, turn: u32) -> Option<&TurnScript> {
+        let turns = u32::try_from(self.turns.len()).ok()?;
+        self.turns.get(turn.checked_rem(turns)? as usize)
+    }
+
+    /// Tool calls completed up to the end of a turn.
+    #[must_use]
+    pub fn work_until(&self, turn: u32) -> u64 {
+        (0..=turn).filter_map(|turn| self.turn(turn)).map(|turn| turn.tool_calls).sum()
+    }
+
+    /// Edits of the workspace up to the end of a turn.
+    #[must_use]
+    pub fn edits_until(&self, turn: u32) -> u64 {
+        (0..=turn).filter_map(|turn| self.turn(turn)).map(|turn| u64::from(turn.edits)).sum()
+    }
+
+    /// What a check sees in a turn on a try, counted from 1.
+    #[must_use]
+    pub fn sight(&self, turn: u32, check: usize, tries: u32) -> Option<Saw> {
+        let sees = self.turn(turn)?.sees.get(check)?;
+        let index = usize::try_from(tries.saturating_sub(1)).unwrap_or(0);
+        sees.get(index).or_else(|| sees.last()).copied()
+    }
+}
+
+impl Sight {
+    /// The finding that a check with this sight reports.
+    #[must_use]
+    pub fn finding(self) -> Finding {
+        let verdict = |verdict, code: &str| Finding::Verdict {
+            verdict,
+            code: Code::slug(code),
+            reason: None,
+            criteria: Vec::new(),
+            confidence_bp: None,
+            evidence: None,
+            output: None,
+        };
+        match self {
+            Self::Good => verdict(VerdictKind::Pass, self.code()),
+            Self::Bad => verdict(VerdictKind::Revise, self.code()),
+            Self::Wrong => verdict(VerdictKind::Fail, self.code()),
+            Self::Away | Self::Late => verdict(VerdictKind::Inconclusive, self.code()),
+            Self::Broken => Finding::Fault { code: Code::slug(self.code()), detail: digest(0, 99) },
+            Self::Moot => Finding::NotApplicable,
+        }
+    }
+
+    /// Its machine word.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Bad => "file_missing",
+            Self::Wrong => "forbidden",
+            Self::Away => "connection_refused",
+            Self::Late => "http_timeout",
+            Self::Broken => "script_raised",
+            Self::Moot => "not_applicable",
+        }
+    }
+}
+
+/// A digest that stands for a number of a kind.
+pub(crate) fn digest(number: u64, kind: u8) -> Digest {
+    let mut bytes = [kind; 32];
+    for (byte, value) in bytes.iter_mut().zip(number.to_be_bytes()) {
+        *byte = value;
+    }
+    Digest::from_bytes(bytes)
+}
+
+/// The name of a turn's submission.
+pub(crate) fn submission(turn: Turn) -> Option<SubmissionId> {
+    format!("s{}-{}", turn.epoch, turn.number).parse().ok()
+}

@@ -1,0 +1,53 @@
+//! Without a crash: the machine does what the model says, to the millisecond.
+
+use std::collections::BTreeMap;
+
+use probity_core::Outcome;
+use probity_sim::{Rng, Script, Tempo, World, predict};
+
+const SEEDS: u64 = 20_000;
+
+#[test]
+fn the_machine_does_what_the_model_says() {
+    for tempo in [Tempo::Relaxed, Tempo::Tight] {
+        let mut outcomes = BTreeMap::<Outcome, u32>::new();
+        let mut codes = BTreeMap::<String, u32>::new();
+        for seed in 0..SEEDS {
+            let script = Script::random(&mut Rng::new(seed), tempo);
+            let predicted = predict(&script);
+            let report = World::new(&script, &[])
+                .run()
+                .unwrap_or_else(|violation| panic!("{tempo:?} {seed}: {violation}\n{script:#?}"));
+            assert_eq!(report.account, predicted, "{tempo:?} {seed}\n{script:#?}");
+            assert_eq!((report.interruptions, report.resumed), (0, 0));
+            *outcomes.entry(predicted.outcome).or_default() += 1;
+            *codes.entry(format!("{} {}", predicted.outcome, predicted.code)).or_default() += 1;
+        }
+        // Breadth: every outcome that ends a run, and every way to get there, often enough.
+        let ends: Vec<_> = Outcome::ALL.into_iter().filter(|o| *o != Outcome::Escalated).collect();
+        assert_eq!(outcomes.keys().copied().collect::<Vec<_>>(), ends);
+        for way in [
+            "exhausted attempts",
+            "exhausted no_progress",
+            "exhausted rejections",
+            "exhausted budget_tokens",
+            "exhausted budget_tool_calls",
+            "rejected forbidden",
+            "rejected judge_tampered",
+            "inconclusive http_timeout",
+            "inconclusive connection_refused",
+            "unverified no_checks",
+            "unverified non_discriminating",
+            "unverified not_applicable",
+            "faulted script_raised",
+            "faulted unreadable",
+        ] {
+            assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
+        }
+        if tempo == Tempo::Tight {
+            for way in ["exhausted budget_wall", "inconclusive wall_timeout"] {
+                assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
+            }
+        }
+    }
+}
