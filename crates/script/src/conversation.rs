@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::fault::{self, FaultFrame};
 use crate::frame::{FromWorker, ToWorker};
 use crate::host::{GateError, Host, HostAnswer, HostCall};
-use crate::interpreter::{Report, Source};
+use crate::interpreter::{Product, Report, Source};
 use crate::limits::Limits;
 use crate::pool::GRACE;
 use crate::process::WorkerProcess;
@@ -56,7 +56,7 @@ pub(crate) async fn converse(worker: &mut WorkerProcess, job: &Job<'_>) -> Resul
     let Some(input) = job.input else {
         talk.load().await?;
         return Ok(Report {
-            result: Ok(crate::returned::Decision::inconclusive("loaded", "")),
+            result: Ok(Product::Unreachable(String::new())),
             ticks: 0,
             printed: String::new(),
         });

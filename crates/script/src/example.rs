@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, HostAnswer, HostCall, HttpResponse};
-use crate::interpreter::{self, Bounds, Loaded, Source};
+use crate::interpreter::{self, Bounds, Loaded, Product, Source};
 use crate::session::{Ask, Changes, Input};
 
 /// The most examples of one kind.
@@ -48,6 +48,10 @@ struct ExampleResponse {
 }
 
 impl Examples {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.accepts.is_empty() && self.rejects.is_empty()
+    }
+
     pub(crate) fn read(accepts: Option<Json>, rejects: Option<Json>) -> Result<Self, FaultFrame> {
         Ok(Self { accepts: list("accepts", accepts)?, rejects: list("rejects", rejects)? })
     }
@@ -116,6 +120,7 @@ fn run(
     which: &str,
 ) -> Result<VerdictKind, FaultFrame> {
     let input = Input {
+        event: String::new(),
         claim: claim(&example.result),
         workspace: None,
         now: "1970-01-01T00:00:00Z".to_owned(),
@@ -135,10 +140,14 @@ fn run(
             interpreter::call(&loaded, input, host, bounds)
         }
     };
-    report.result.map(|decision| decision.kind).map_err(|fault| FaultFrame {
-        message: format!("in the example `{which}`: {}", fault.message),
-        ..fault
-    })
+    match report.result {
+        Ok(Product::Decision(decision)) => Ok(decision.kind),
+        Ok(Product::Answer(_) | Product::Unreachable(_)) => Ok(VerdictKind::Inconclusive),
+        Err(fault) => Err(FaultFrame {
+            message: format!("in the example `{which}`: {}", fault.message),
+            ..fault
+        }),
+    }
 }
 
 /// The claim with the fields every claim has.

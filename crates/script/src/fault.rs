@@ -28,7 +28,7 @@ macro_rules! codes {
 codes! {
     SYNTAX = "script_syntax", "the file is not valid Starlark", "correct the line named in the location";
     NAME = "script_name", "the script uses a name that does not exist", "correct the name, or define it above its use";
-    NO_RUN = "script_no_run", "the file does not define `run` as a function that takes the claim", "write `def run(result):` at the top level";
+    NO_RUN = "script_no_run", "the file does not define `run` as a function that takes the claim (a hook: `handle`, event and payload)", "write `def run(result):` at the top level";
     TOP_LEVEL = "script_top_level", "a built-in that looks at the world was called outside `run`", "move the call into `run`";
     RAISE = "script_raise", "the script called `fail` or an operation in it failed", "handle the case: `.get` for keys, `default=` for reads and decoding";
     RETURN_NONE = "script_return_none", "`run` returned None, or nothing", "end every path of `run` with a `return`";
@@ -44,6 +44,8 @@ codes! {
     RETURN_CODE = "script_return_code", "`code` is not a machine word", "use 1 to 64 characters of a-z 0-9 _ . -";
     RETURN_CRITERIA = "script_return_criteria", "`criteria` is not a list of at most 64 machine words", "give the keys of the criteria only";
     RETURN_CONFIDENCE = "script_return_confidence", "`confidence` is not a number from 0 to 1", "leave it out where the check is a matter of fact";
+    RETURN_ACTION = "script_return_action", "a hook returned an object whose `action` is not allow, block or modify", "return `allow()`, `block(reason)` or `modify(payload)`";
+    RETURN_PAYLOAD = "script_return_payload", "a hook's `modify` came without a payload object", "return the changed payload as `payload`";
     TICKS = "script_ticks", "the script made more calls and loop turns than its tick limit", "do less per call, or raise `ticks`";
     HEAP = "script_heap", "the script used more memory than its limit", "read less at once, or raise `heap_bytes`";
     DEPTH = "script_depth", "calls or values are nested too deeply", "use a loop in place of recursion; flatten the value";

@@ -12,18 +12,48 @@ use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect};
 use starlark::values::OwnedFrozenValue;
 
+use crate::answer::{self, HookAnswer};
 use crate::builtins;
 use crate::data;
 use crate::example::{self, Examples};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, HostAnswer, HostCall};
 use crate::limits::Limits;
-use crate::returned::{self, Decision};
+use crate::returned::{self, Decision, Refusal};
 use crate::session::{Ask, Input, Session, Stop};
+
+/// What the file is for, and so which function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// `run(result)` judges a claim.
+    Run,
+    /// `handle(event, payload)` answers an event.
+    Handle,
+}
+
+impl Entry {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Handle => "handle",
+        }
+    }
+
+    const fn signature(self) -> (usize, &'static str) {
+        match self {
+            Self::Run => (1, "`run` must take the claim as its one argument"),
+            Self::Handle => {
+                (2, "`handle` must take the event and its payload as its two arguments")
+            }
+        }
+    }
+}
 
 /// What is loaded: the text and the `args` it sees.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Source {
+    pub(crate) entry: Entry,
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) args: Json,
@@ -33,17 +63,28 @@ pub(crate) struct Source {
 /// behind for the next one.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    run: OwnedFrozenValue,
-    /// `file:line` of `run`, for faults in what it returned.
+    entry: Entry,
+    function: OwnedFrozenValue,
+    /// `file:line` of the function, for faults in what it returned.
     place: String,
 }
 
 /// What one call came to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub(crate) result: Result<Decision, FaultFrame>,
+    pub(crate) result: Result<Product, FaultFrame>,
     pub(crate) ticks: u64,
     pub(crate) printed: String,
+}
+
+/// What the script came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Product {
+    Decision(Decision),
+    Answer(HookAnswer),
+    /// Ground truth was out of reach.
+    Unreachable(String),
 }
 
 /// The bounds of one evaluation.
@@ -58,6 +99,10 @@ pub(crate) struct Bounds {
 /// Compiles the script, runs its top level and its examples.
 pub(crate) fn load(source: &Source, bounds: &Bounds) -> Result<Loaded, FaultFrame> {
     let (loaded, examples) = unwound(|| compile(source, bounds))?;
+    if source.entry == Entry::Handle && !examples.is_empty() {
+        let message = "`accepts` and `rejects` are for verifiers, this is a hook";
+        return Err(FaultFrame::new(fault::EXAMPLE, message).at(&source.name));
+    }
     example::run_all(source, &loaded, &examples, bounds)?;
     Ok(loaded)
 }
@@ -102,49 +147,45 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
             .map_err(|error| FaultFrame::new(fault::RAISE, error.err_msg).at(&source.name))?;
         Ok((module, examples))
     })?;
-    let (run, place) = run_function(source, &module)?;
-    Ok((Loaded { run, place }, examples))
+    let (function, place) = entry_function(source, &module)?;
+    Ok((Loaded { entry: source.entry, function, place }, examples))
 }
 
-fn run_function(
+fn entry_function(
     source: &Source,
     module: &FrozenModule,
 ) -> Result<(OwnedFrozenValue, String), FaultFrame> {
-    let line = source.text.lines().zip(1_u32..).find(|(line, _)| line.starts_with("def run"));
+    let name = source.entry.name();
+    let start = format!("def {name}");
+    let line = source.text.lines().zip(1_u32..).find(|(line, _)| line.starts_with(&start));
     let place =
         line.map_or_else(|| source.name.clone(), |(_, line)| format!("{}:{line}", source.name));
-    let missing = |message: &str| FaultFrame::new(fault::NO_RUN, message).at(&place);
-    let run = module.get_option("run").ok().flatten();
-    let run = run.ok_or_else(|| missing("the file defines no `run`"))?;
-    let takes_one = run
+    let missing = |message: String| FaultFrame::new(fault::NO_RUN, message).at(&place);
+    let function = module.get_option(name).ok().flatten();
+    let function = function.ok_or_else(|| missing(format!("the file defines no `{name}`")))?;
+    let (arguments, message) = source.entry.signature();
+    let takes_them = function
         .value()
         .parameters_spec()
-        .ok_or_else(|| missing("`run` is not a function of this file"))?
-        .can_fill_with_args(1, &[]);
-    if !takes_one {
-        return Err(missing("`run` must take the claim as its one argument"));
-    }
-    Ok((run, place))
+        .ok_or_else(|| missing(format!("`{name}` is not a function of this file")))?
+        .can_fill_with_args(arguments, &[]);
+    if takes_them { Ok((function, place)) } else { Err(missing(message.to_owned())) }
 }
 
-/// Calls `run` with the claim.
+/// Calls the function of the file.
 pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &Bounds) -> Report {
     let session = Rc::new(Session::new(true, input, host, bounds.limits, bounds.deadline));
     let _entered = session.enter();
     let called = unwound(|| {
         Module::with_temp_heap(|module| {
             let mut eval = evaluator(&module, &session, bounds)?;
-            let heap = module.heap();
-            let run = heap.access_owned_frozen_value(&loaded.run);
-            let claim = heap.alloc(&session.input().claim);
-            let result = eval
-                .eval_function(run, &[claim], &[])
-                .and_then(|value| returned::read(value, heap, &session));
+            let result = invoke(loaded, &mut eval, &session);
             let ticks = eval.get_total_tick_count();
             let result = match result {
-                Ok(Ok(decision)) => Ok(decision),
+                Ok(Ok(product)) => Ok(product),
                 Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
-                // A loop that is stopped does not know its own line; that of `run` is the next best.
+                // A loop that is stopped does not know its own line; that of the function is the
+                // next best.
                 Err(error) => of_call(&error, &session, &eval, bounds).map_err(|fault| {
                     let is_placed = fault.location.as_ref().is_some_and(|place| !place.is_empty());
                     if is_placed { fault } else { fault.at(&loaded.place) }
@@ -153,15 +194,38 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
             Ok((result, ticks))
         })
     });
-    let (result, ticks) = match called {
-        Ok((Ok(mut decision), ticks)) => {
-            decision.evidence.extend(session.take_evidence());
-            (Ok(decision), ticks)
-        }
-        Ok((Err(fault), ticks)) => (Err(fault), ticks),
-        Err(fault) => (Err(fault), 0),
-    };
+    let (mut result, ticks) = called.unwrap_or_else(|fault| (Err(fault), 0));
+    if let Ok(Product::Unreachable(reason)) = &result
+        && loaded.entry == Entry::Run
+    {
+        result = Ok(Product::Decision(Decision::inconclusive("unreachable", reason)));
+    }
+    if let Ok(Product::Decision(decision)) = &mut result {
+        decision.evidence.extend(session.take_evidence());
+    }
     Report { result, ticks, printed: session.take_printed() }
+}
+
+fn invoke(
+    loaded: &Loaded,
+    eval: &mut Evaluator<'_, '_, '_>,
+    session: &Session,
+) -> starlark::Result<Result<Product, Refusal>> {
+    let heap = eval.heap();
+    let function = heap.access_owned_frozen_value(&loaded.function);
+    let input = session.input();
+    let claim = heap.alloc(&input.claim);
+    match loaded.entry {
+        Entry::Run => {
+            let value = eval.eval_function(function, &[claim], &[])?;
+            Ok(returned::read(value, heap, session)?.map(Product::Decision))
+        }
+        Entry::Handle => {
+            let event = heap.alloc(input.event.as_str());
+            let value = eval.eval_function(function, &[event, claim], &[])?;
+            Ok(answer::read(value, heap, session)?.map(Product::Answer))
+        }
+    }
 }
 
 fn evaluator<'v, 'a>(
@@ -202,7 +266,7 @@ fn of_load(
 ) -> FaultFrame {
     match of_call(error, session, eval, bounds) {
         Err(fault) => fault,
-        Ok(decision) => FaultFrame::new(fault::TOP_LEVEL, decision.reason),
+        Ok(_) => FaultFrame::new(fault::TOP_LEVEL, error.without_diagnostic().to_string()),
     }
 }
 
@@ -212,11 +276,11 @@ fn of_call(
     session: &Session,
     eval: &Evaluator<'_, '_, '_>,
     bounds: &Bounds,
-) -> Result<Decision, FaultFrame> {
+) -> Result<Product, FaultFrame> {
     let place = location(error);
     match session.stop() {
         Some(Stop::Inconclusive { reason }) => {
-            return Ok(Decision::inconclusive("unreachable", &reason));
+            return Ok(Product::Unreachable(reason));
         }
         Some(Stop::Fault { code, message }) => return Err(FaultFrame::new(code, message).at(place)),
         None => {}

@@ -5,6 +5,7 @@
 //! unless the caller opts into [`Execution::InProcess`]. The language is described in
 //! `docs/verifier-language.md`.
 
+mod answer;
 mod builtins;
 mod conversation;
 mod data;
@@ -13,25 +14,30 @@ mod fault;
 mod files;
 mod frame;
 mod gate;
+mod hook;
 mod host;
 mod interpreter;
 mod limits;
 mod pool;
 mod process;
 mod returned;
+mod runner;
 mod script;
 mod session;
 mod verifier;
 mod worker;
 
+pub use answer::HookAnswer;
 pub use fault::{FAULT_CODES, FaultCode};
 pub use gate::{EgressGate, GitCommand, NamedCommands};
+pub use hook::ScriptHook;
 pub use host::{
     CommandGate, CommandOutput, CommandRequest, GateError, GitGate, GitRequest, Host, HttpGate,
     HttpMethod, HttpRequest, HttpResponse,
 };
 pub use limits::{LimitError, Limits};
 pub use pool::{PoolConfig, PoolError, WorkerPool, WorkerProgram};
+pub use runner::Execution;
 pub use script::{MAX_SOURCE_BYTES, Script, ScriptError};
-pub use verifier::{Call, Execution, ScriptVerifier};
+pub use verifier::{Call, ScriptVerifier};
 pub use worker::worker_main;

@@ -80,15 +80,12 @@ impl From<Decision> for Verdict {
 /// A row of the table that is a fault: its code and a message.
 pub(crate) type Refusal = (&'static str, String);
 
-/// Reads a return value. The outer error is an ended script (too deep, too long).
+/// Reads the return value of `run`. The outer error is an ended script (too deep, too long).
 pub(crate) fn read<'v>(
     value: Value<'v>,
     heap: Heap<'v>,
     session: &Session,
 ) -> starlark::Result<Result<Decision, Refusal>> {
-    if value.is_none() {
-        return Ok(Err((fault::RETURN_NONE, "`run` returned None".to_owned())));
-    }
     if let Some(verified) = value.unpack_bool() {
         return Ok(Ok(Decision::of_bool(verified)));
     }
@@ -96,43 +93,57 @@ pub(crate) fn read<'v>(
         session.fits(text.len())?;
         return Ok(read_text(text));
     }
+    Ok(object_of_value(value, heap, session)?.and_then(read_object))
+}
+
+/// The fields of a dict or struct.
+pub(crate) fn object_of_value<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    session: &Session,
+) -> starlark::Result<Result<Map<String, Json>, Refusal>> {
+    if value.is_none() {
+        return Ok(Err((fault::RETURN_NONE, "None was returned".to_owned())));
+    }
     if DictRef::from_value(value).is_none() && StructRef::from_value(value).is_none() {
         return Ok(Err(wrong_type(value.get_type())));
     }
     match data::to_json(value, heap, session)? {
-        Json::Object(fields) => Ok(read_object(fields)),
+        Json::Object(fields) => Ok(Ok(fields)),
         _ => Ok(Err(wrong_type(value.get_type()))),
     }
 }
 
 fn wrong_type(what: &str) -> Refusal {
-    (fault::RETURN_TYPE, format!("`run` returned a value of type `{what}`"))
+    (fault::RETURN_TYPE, format!("a value of type `{what}` was returned"))
 }
 
 fn read_text(text: &str) -> Result<Decision, Refusal> {
     match text {
-        "True" | "true" => return Ok(Decision::of_bool(true)),
-        "False" | "false" => return Ok(Decision::of_bool(false)),
-        _ => {}
+        "True" | "true" => Ok(Decision::of_bool(true)),
+        "False" | "false" => Ok(Decision::of_bool(false)),
+        _ => read_object(object_of_text(text)?),
     }
+}
+
+/// The one JSON object that a text is.
+pub(crate) fn object_of_text(text: &str) -> Result<Map<String, Json>, Refusal> {
     match serde_json::from_str::<Returned>(text) {
-        Ok(Returned::Object(fields)) => read_object(fields),
-        Ok(Returned::Duplicate(key)) => Err((
-            fault::RETURN_DUPLICATE_KEY,
-            format!("the returned text has the key `{}` twice", cut(&key, 64)),
-        )),
+        Ok(Returned::Object(fields)) => Ok(fields),
+        Ok(Returned::Duplicate(key)) => {
+            let message = format!("the returned text has the key `{}` twice", cut(&key, 64));
+            Err((fault::RETURN_DUPLICATE_KEY, message))
+        }
         Ok(Returned::Null) => {
-            Err((fault::RETURN_NULL, "`run` returned the JSON text `null`".to_owned()))
+            Err((fault::RETURN_NULL, "the JSON text `null` was returned".to_owned()))
         }
         Ok(Returned::Other(what)) => {
-            Err((fault::RETURN_TYPE, format!("`run` returned the JSON text of a {what}")))
+            Err((fault::RETURN_TYPE, format!("the JSON text of a {what} was returned")))
         }
         Err(error) => {
             let shown = cut(text, 80);
-            Err((
-                fault::RETURN_TEXT,
-                format!("`run` returned text that is not JSON ({error}): `{shown}`"),
-            ))
+            let message = format!("the returned text is not JSON ({error}): `{shown}`");
+            Err((fault::RETURN_TEXT, message))
         }
     }
 }
@@ -229,7 +240,7 @@ fn basis_points(value: &Json) -> Option<u16> {
     Some((share * 10_000.0).round() as u16)
 }
 
-fn not(what: &str, expected: &str, got: &Json) -> String {
+pub(crate) fn not(what: &str, expected: &str, got: &Json) -> String {
     format!("{what} must be {expected}, got `{}`", cut(&got.to_string(), 80))
 }
 

@@ -23,7 +23,11 @@ pub(crate) const MAX_EVIDENCE: usize = 64;
 /// What one call is given.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Input {
+    /// The claim, or the payload of an event.
     pub(crate) claim: Json,
+    /// The event that a hook answers; empty for verifiers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) event: String,
     /// `None`: the world is `files`.
     pub(crate) workspace: Option<PathBuf>,
     /// RFC 3339 text of when the run started.

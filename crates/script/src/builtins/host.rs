@@ -238,6 +238,27 @@ pub(super) fn top_level(builder: &mut GlobalsBuilder) {
         Ok(answer.as_str().unwrap_or_default().to_owned())
     }
 
+    /// A hook's answer: go on.
+    fn allow<'v>(heap: Heap<'v>) -> starlark::Result<Value<'v>> {
+        Ok(heap.alloc(AllocDict([("action", "allow")])))
+    }
+
+    /// A hook's answer: do not go on, and tell the delegate why.
+    fn block<'v>(
+        #[starlark(require = pos)] reason: &str,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        Ok(heap.alloc(AllocDict([("action", "block"), ("reason", reason)])))
+    }
+
+    /// A hook's answer: go on with this payload.
+    fn modify<'v>(
+        #[starlark(require = pos)] payload: Value<'v>,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        Ok(heap.alloc(AllocDict([("action", heap.alloc("modify")), ("payload", payload)])))
+    }
+
     /// As `print`.
     fn log(#[starlark(require = pos)] message: &str) -> starlark::Result<NoneType> {
         Session::current()?.print(message)?;

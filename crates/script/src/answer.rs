@@ -1,0 +1,69 @@
+//! What a hook gave back: allow, block or modify.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use starlark::values::{Heap, Value};
+
+use crate::fault::{self, cut};
+use crate::returned::{MAX_REASON_BYTES, Refusal, not, object_of_text, object_of_value};
+use crate::session::Session;
+
+/// A hook's answer to an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookAnswer {
+    /// Go on.
+    Allow,
+    /// Do not go on.
+    Block {
+        /// Text for the delegate, at most 4 KiB.
+        reason: String,
+    },
+    /// Go on with this payload in place of the one the hook saw.
+    Modify {
+        /// The payload.
+        payload: Map<String, Json>,
+    },
+    /// The hook could not reach what it wanted to look at.
+    Inconclusive {
+        /// What did not answer.
+        reason: String,
+    },
+}
+
+/// Reads the return value of `handle`.
+pub(crate) fn read<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    session: &Session,
+) -> starlark::Result<Result<HookAnswer, Refusal>> {
+    let fields = match value.unpack_str() {
+        Some(text) => {
+            session.fits(text.len())?;
+            object_of_text(text)
+        }
+        None => object_of_value(value, heap, session)?,
+    };
+    Ok(fields.and_then(read_object))
+}
+
+fn read_object(mut fields: Map<String, Json>) -> Result<HookAnswer, Refusal> {
+    let reason = match fields.get("reason") {
+        None => "a hook blocked the result and gave no reason",
+        Some(Json::String(reason)) => reason,
+        Some(other) => return Err((fault::RETURN_REASON_TYPE, not("`reason`", "a string", other))),
+    };
+    let action = fields.get("action").unwrap_or(&Json::Null);
+    match action.as_str() {
+        Some("allow") => Ok(HookAnswer::Allow),
+        Some("block") => Ok(HookAnswer::Block { reason: cut(reason, MAX_REASON_BYTES) }),
+        Some("modify") => match fields.remove("payload") {
+            Some(Json::Object(payload)) => Ok(HookAnswer::Modify { payload }),
+            other => {
+                let got = other.unwrap_or(Json::Null);
+                Err((fault::RETURN_PAYLOAD, not("`payload`", "an object", &got)))
+            }
+        },
+        _ => Err((fault::RETURN_ACTION, not("`action`", "allow, block or modify", action))),
+    }
+}
