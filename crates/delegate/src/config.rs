@@ -82,6 +82,34 @@ impl CommandConfig {
         }
     }
 
+    /// The configuration for a well-known agent, by the name of its program: `claude`, `codex` or
+    /// `gemini`. Each may edit files in the workspace without asking, reports what it does, and is
+    /// resumed on a retry. `None` for any other name.
+    #[must_use]
+    pub fn known(name: &str) -> Option<Self> {
+        let (format, argv, resume) = match name {
+            "claude" => (
+                Format::Claude,
+                "claude -p --output-format stream-json --verbose --permission-mode acceptEdits",
+                "claude -p --output-format stream-json --verbose --permission-mode acceptEdits \
+                 --resume {session}",
+            ),
+            "codex" => (
+                Format::Codex,
+                "codex exec --json --sandbox workspace-write -",
+                "codex exec --json --sandbox workspace-write resume {session} -",
+            ),
+            "gemini" => (
+                Format::Gemini,
+                "gemini --output-format stream-json --approval-mode auto_edit",
+                "gemini --output-format stream-json --approval-mode auto_edit --resume {session}",
+            ),
+            _ => return None,
+        };
+        let resume = resume.split_whitespace().map(str::to_owned).collect();
+        Some(Self { format, resume: Some(resume), ..Self::new(argv.split_whitespace()) })
+    }
+
     /// Checks what can be checked without running anything.
     ///
     /// # Errors

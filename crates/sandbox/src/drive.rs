@@ -138,9 +138,8 @@ fn start(
     command.arg(&spawn.program).args(&spawn.args);
     command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(refused)?;
-    // The builder holds the helper's end of the socket; while it lives, the helper's death is not
-    // seen as end of file.
-    drop(command);
+    // The builder holds the helper's end of the socket and ends with this function: while it lives,
+    // the helper's death is not seen as end of file.
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     Ok((ours, child, stdout, stderr))
 }

@@ -72,7 +72,7 @@ pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
         if !done {
             done = timeout(spawn.linger, &mut io).await.is_ok();
         }
-        group.signal(Signal::KILL);
+        drop(group);
         if !done {
             let _ = timeout(spawn.linger, &mut io).await;
         }

@@ -43,11 +43,12 @@ fn a_short_entry_has_the_defaults_and_an_unknown_key_is_an_error() {
 
 #[test]
 fn what_cannot_work_is_refused_at_once() {
+    type Expected = fn(&ConfigError) -> bool;
     let base = || CommandConfig::new(["agent"]);
     let shell = |argv: &[&str]| CommandConfig::new(argv.iter().copied());
     let is_shell = |error: &ConfigError| matches!(error, ConfigError::Shell { .. });
     let is_empty = |error: &ConfigError| matches!(error, ConfigError::Empty { .. });
-    let cases: [(CommandConfig, fn(&ConfigError) -> bool); 9] = [
+    let cases: [(CommandConfig, Expected); 9] = [
         (CommandConfig::new(Vec::<String>::new()), is_empty),
         (CommandConfig::new([""]), is_empty),
         (CommandConfig { resume: Some(Vec::new()), ..base() }, is_empty),
@@ -76,4 +77,23 @@ fn what_cannot_work_is_refused_at_once() {
     ] {
         assert_eq!(shell(&argv).validate(), Ok(()), "{argv:?}");
     }
+}
+
+#[test]
+fn the_known_agents_are_resumed_and_read_in_their_own_format() {
+    for (name, format) in
+        [("claude", Format::Claude), ("codex", Format::Codex), ("gemini", Format::Gemini)]
+    {
+        let config = CommandConfig::known(name).unwrap();
+        assert_eq!(config.validate(), Ok(()));
+        assert_eq!(config.format, format);
+        let resume = config.resume.unwrap();
+        assert!(resume.iter().any(|word| word == "{session}"), "{resume:?}");
+        for argv in [&config.argv, &resume] {
+            assert_eq!(argv[0], name);
+            // The prompt goes by standard input, which has room for it.
+            assert!(!argv.iter().any(|word| word.contains("{prompt}")), "{argv:?}");
+        }
+    }
+    assert_eq!(CommandConfig::known("unknown"), None);
 }

@@ -1,6 +1,11 @@
 //! Delegates, asked as the driver asks them; commands are real processes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot set up its world fails"
+)]
 
 mod command;
 mod config;

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 
 use super::{descendants, limit};
@@ -167,7 +168,7 @@ fn reap(pid: i32, seen: &SyncSender<Seen>) {
             Ok(Some((reaped, status))) if reaped.as_raw_pid() == pid => {
                 let _ = seen.send(Seen::Exited(status_of(status)));
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(_) => break,
         }
     }
@@ -191,7 +192,10 @@ fn end(
 ) -> Report {
     let status = match seen.recv() {
         Ok(Seen::Exited(status)) => Some(status),
-        Ok(Seen::Stop | Seen::AllGone) | Err(_) => None,
+        Ok(Seen::Stop) => None,
+        // Whoever started this process made it ignore the death of children: the system reaped the
+        // command, and its status is lost.
+        Ok(Seen::AllGone) | Err(_) => return Report::Unable { errno: Errno::CHILD.raw_os_error() },
     };
     if status == Some(Status::Code(i32::from(limit::NOT_STARTED)))
         && let Some(errno) = failure.and_then(Failure::told)

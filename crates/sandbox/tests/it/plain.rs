@@ -159,6 +159,19 @@ async fn a_missing_helper_and_a_helper_that_is_none_are_errors_of_their_own() {
 }
 
 #[tokio::test]
+async fn a_helper_that_cannot_learn_a_status_says_so() {
+    let real = env!("CARGO_BIN_EXE_probity-sandbox-exec");
+    let deaf = ["-c", "trap '' CHLD; exec \"$@\"", "sh", real];
+    let result = sh("exit 3").run(&Launcher::helper("sh", deaf)).await;
+    match result {
+        Err(SandboxError::Helper { .. }) => {}
+        // A shell may refuse to ignore this signal; then nothing is lost.
+        Ok(finished) => assert_eq!(finished.status(), Some(Status::Code(3))),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn a_prefix_leads_to_the_helper_also_through_the_limiting_step() {
     let real = env!("CARGO_BIN_EXE_probity-sandbox-exec");
     let launcher = Launcher::helper(real, ["sandbox-exec"]);
