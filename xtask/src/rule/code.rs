@@ -207,6 +207,20 @@ impl Uses<'_> {
         literals.visit_expr(value);
     }
 
+    /// Calls inside a macro such as `select!`, whose arguments have no syntax of their own.
+    fn calls_in(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (end, token) in tokens.iter().enumerate() {
+            let TokenTree::Group(group) = token else { continue };
+            self.calls_in(group.stream());
+            let call = tokens.get(end.saturating_sub(4)..=end).unwrap_or_default();
+            let call: TokenStream = call.iter().cloned().collect();
+            if let Ok(call) = syn::parse2::<syn::ExprCall>(call) {
+                self.visit_expr_call(&call);
+            }
+        }
+    }
+
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         let owner = self.owner.as_deref().unwrap_or_default();
         let words = WORDS.iter().any(|(of, name)| *of == owner && signature.ident == name);
@@ -239,6 +253,7 @@ impl<'ast> Visit<'ast> for Uses<'_> {
         if called.path.is_ident("codes") {
             self.found.extend(assigned(called.tokens.clone()));
         }
+        self.calls_in(called.tokens.clone());
     }
 
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {

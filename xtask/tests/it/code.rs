@@ -43,6 +43,7 @@ fn codes_are_found_where_they_are_given() {
             "fn f() { let (w, m) = match x { 1 => (\"a\", \"m\"), _ => (\"b\", \"m\") }; Fault::new(w, m); }",
             &["a", "b"],
         ),
+        ("fn f() { select! { x = y => match x { z => Err(Fault::new(\"a\", m)) } } }", &["a"]),
         ("impl Other { fn as_str(self) -> &str { \"verified\" } }", &[]),
         ("fn f() { Verdict::revise(\"Not A Code\", m); Verdict::revise(\"\", m); }", &[]),
         ("#[cfg(test)]\nmod tests { fn f() { Fault::new(\"a\", m); } }", &[]),
