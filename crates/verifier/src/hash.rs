@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::workspace::Kind;
 
 /// Bytes between two looks at the caller's wish to go on.
-const BUFFER_BYTES: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 32 * 1024;
 
 pub(crate) fn digest_of(bytes: &[u8]) -> Digest {
     Digest::from_bytes(Sha256::digest(bytes).into())
