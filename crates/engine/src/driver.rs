@@ -227,9 +227,7 @@ impl Driver<'_> {
                 self.append(&entries).await
             }
             Effect::Snapshot { phase } => {
-                let Plan { workspace, snapshot, judge, .. } = &self.plan;
-                let (workspace, judge) = (Arc::clone(workspace), Arc::clone(judge));
-                self.start(Work::observe(phase, workspace, snapshot.clone(), judge)).await;
+                self.start(Work::observe(phase, &self.plan)).await;
                 Ok(())
             }
             Effect::RunCheck {
@@ -433,7 +431,7 @@ impl Driver<'_> {
             }
             Err(Unreadable { code, fault }) => {
                 let detail = content::keep_json(&mut blobs, &fault)?;
-                Input::Unreadable { phase, code: Code::slug(code), detail }
+                Input::Unreadable { phase, code, detail }
             }
         };
         self.journal.stage(blobs);

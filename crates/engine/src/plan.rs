@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use probity_core::{CheckDecl, Policy, RunId};
 use probity_delegate::Delegate;
-use probity_verifier::{JudgeFiles, SnapshotRules, Verifier, Workspace};
+use probity_verifier::{Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
 
 /// One run, ready to be driven. The same plan is needed to take an interrupted run up again.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub struct Plan {
     pub workspace: Arc<Workspace>,
     /// What of it is read, and how much at most.
     pub snapshot: SnapshotRules,
+    /// What else is read with it.
+    pub facts: Arc<dyn Facts>,
     /// The files that must stay as they are: what the checks are made of.
     pub judge: Arc<JudgeFiles>,
     /// Wall time of one attempt; `None` leaves it to the run's own bound.

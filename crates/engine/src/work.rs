@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probity_core::{CheckIndex, Digest, Fault, Phase, Turn, Verdict};
+use probity_core::{CheckIndex, Code, Digest, Fault, Phase, Turn, Verdict};
 use probity_delegate::{Answered, Delegate, DelegateError, Request};
 use probity_verifier::{
-    CheckContext, JudgeFiles, JudgeManifest, Manifest, SnapshotRules, Verifier, Workspace, snapshot,
+    CheckContext, Facts, JudgeFiles, JudgeManifest, Manifest, SnapshotRules, Verifier, Workspace,
+    snapshot,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::Plan;
 use crate::content::StoredFault;
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
@@ -58,7 +60,7 @@ pub(crate) struct Sealed {
 /// The world could not be read.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
-    pub(crate) code: &'static str,
+    pub(crate) code: Code,
     pub(crate) fault: StoredFault,
 }
 
@@ -72,17 +74,16 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Reads the workspace and the judge's files.
-    pub(crate) fn observe(
-        phase: Phase,
-        workspace: Arc<Workspace>,
-        rules: SnapshotRules,
-        judge: Arc<JudgeFiles>,
-    ) -> Self {
+    /// Reads the workspace, the facts beside it and the judge's files.
+    pub(crate) fn observe(phase: Phase, plan: &Plan) -> Self {
         let cancel = CancellationToken::new();
         let token = cancel.clone();
-        let task = tokio::task::spawn_blocking(move || {
-            let world = read_world(&workspace, &rules, &judge, &token);
+        let Plan { workspace, snapshot, facts, judge, .. } = plan;
+        let (workspace, judge, facts) =
+            (Arc::clone(workspace), Arc::clone(judge), Arc::clone(facts));
+        let rules = snapshot.clone();
+        let task = tokio::spawn(async move {
+            let world = observe(workspace, rules, facts, judge, token).await;
             Done::Observed { phase, world }
         });
         let lost = move || Done::Observed {
@@ -180,7 +181,7 @@ impl Sealed {
 
 impl Unreadable {
     fn new(code: &'static str, message: String) -> Self {
-        Self { code, fault: StoredFault { message, location: None } }
+        Self { code: Code::slug(code), fault: StoredFault { message, location: None } }
     }
 }
 
@@ -199,16 +200,28 @@ fn overrun(timeout: Duration) -> Fault {
     )
 }
 
-fn read_world(
-    workspace: &Workspace,
-    rules: &SnapshotRules,
-    judge: &JudgeFiles,
-    cancel: &CancellationToken,
+async fn observe(
+    workspace: Arc<Workspace>,
+    rules: SnapshotRules,
+    facts: Arc<dyn Facts>,
+    judge: Arc<JudgeFiles>,
+    cancel: CancellationToken,
 ) -> Result<Observed, Unreadable> {
-    let manifest = snapshot(workspace, rules, cancel)
-        .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
-    let judge = judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
-    Ok(Observed { manifest: Arc::new(manifest), judge: Sealed::of(&judge) })
+    let facts = facts.read(&workspace, &cancel).await.map_err(|fault| Unreadable {
+        code: fault.code,
+        fault: StoredFault { message: fault.message, location: fault.location },
+    })?;
+    let read = move || {
+        let manifest = snapshot(&workspace, &rules, &cancel)
+            .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+        let judge =
+            judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+        let manifest = Arc::new(manifest.with_facts(facts));
+        Ok(Observed { manifest, judge: Sealed::of(&judge) })
+    };
+    let panicked =
+        |_| Err(Unreadable::new("snapshot_panic", "reading the workspace panicked".to_owned()));
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(panicked)
 }
 
 async fn seal_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {

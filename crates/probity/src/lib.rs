@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Done means done: run any agent, check the world, let only a verified result through.
+//!
+//! This crate is the library under the `probity` command. A [`Request`] says what is to be done, by
+//! whom, and how it is checked; [`prepare`] turns it into a plan; the engine drives it; a
+//! [`Report`] says what came of it.
+
+#[doc(hidden)]
+pub mod cli;
+pub mod location;
+mod prepare;
+mod project;
+pub mod request;
+
+pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
+pub use probity_core as core;
+pub use probity_delegate as delegate;
+pub use probity_egress as egress;
+pub use probity_engine as engine;
+pub use probity_engine::Report;
+pub use probity_record as record;
+pub use probity_sandbox as sandbox;
+pub use probity_script as script;
+pub use probity_store as store;
+pub use probity_verifier as verifier;
+pub use project::{CONFIG_PATH, Project, ProjectError};
+pub use request::Request;

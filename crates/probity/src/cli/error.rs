@@ -1,0 +1,114 @@
+//! Why a command did not do what it was asked, and how that is said.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use probity_core::{NameError, PolicyError};
+use probity_engine::EngineError;
+use probity_verifier::expect::ExpectError;
+use serde_json::json;
+
+use super::{EXIT_STOPPED, EXIT_USAGE};
+use crate::location::StoreError;
+use crate::request::RequestError;
+use crate::{PrepareError, ProjectError};
+
+/// A command failed. Outcomes of runs are not errors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CliError {
+    /// The arguments do not fit together.
+    #[error("{0}")]
+    Usage(String),
+    /// A `--expect`.
+    #[error("--expect {0}")]
+    Expect(#[from] ExpectError),
+    /// A name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A request file.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The project's configuration.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+    /// The request cannot be carried out.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// A bound.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run stopped.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A file.
+    #[error("cannot read `{path}`: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The operating system.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A code that no page explains.
+    #[error("{0}")]
+    NotFound(String),
+}
+
+impl CliError {
+    /// The stable machine word.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Usage(_) => "usage",
+            Self::Expect(_) => "expect_syntax",
+            Self::Name(_) => "name",
+            Self::Request(error) => error.code(),
+            Self::Project(error) => error.code(),
+            Self::Prepare(error) => error.code(),
+            Self::Policy(_) => "request_bound",
+            Self::Store(error) => error.code(),
+            Self::Engine(error) => error.code(),
+            Self::File { .. } => "file_read",
+            Self::Io { .. } => "io",
+            Self::NotFound(_) => "not_found",
+        }
+    }
+
+    /// The process exit code.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(_) | Self::Io { .. } => EXIT_STOPPED,
+            Self::Engine(error) => match error {
+                EngineError::Open(_)
+                | EngineError::Exists { .. }
+                | EngineError::Missing { .. }
+                | EngineError::PlanDiffers { .. } => EXIT_USAGE,
+                _ => EXIT_STOPPED,
+            },
+            _ => EXIT_USAGE,
+        }
+    }
+}
+
+/// Says what went wrong: on standard error, and as an object where JSON was asked for.
+pub(super) fn report(error: &CliError, json: bool) -> ExitCode {
+    if json {
+        let object = json!({"error": {"code": error.code(), "message": error.to_string()}});
+        let _ = writeln!(io::stdout(), "{object}");
+    }
+    let _ = writeln!(io::stderr(), "error: {error}");
+    ExitCode::from(error.exit_code())
+}

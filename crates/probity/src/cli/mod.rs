@@ -1,0 +1,107 @@
+//! The command line: arguments in, text and an exit code out. All logic is in the library.
+
+pub mod args;
+mod check;
+mod completions;
+mod demo;
+mod error;
+mod explain;
+mod init;
+mod log;
+mod present;
+mod progress;
+mod recheck;
+mod run;
+mod trust;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+pub use error::CliError;
+
+use crate::location::Programs;
+use args::{Cli, Command};
+
+/// Wrong usage or configuration.
+pub const EXIT_USAGE: u8 = 64;
+/// The run stopped without an outcome: the store failed, or another process took it over.
+pub const EXIT_STOPPED: u8 = 74;
+
+/// Runs the command that the process was started with.
+#[must_use]
+pub fn main() -> ExitCode {
+    // The two helpers come first: they are started once per check and need none of the rest.
+    let mut words = std::env::args_os().skip(1);
+    match words.next().as_deref().and_then(|word| word.to_str()) {
+        Some("sandbox-exec") => return probity_sandbox::exec_main(words),
+        Some("script-worker") => return probity_script::worker_main(),
+        _ => {}
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return error::report(&CliError::Io { what: "start", source: error }, false),
+    };
+    let json = wants_json(&cli.command);
+    let result = runtime.block_on(dispatch(cli.command));
+    // A reader of standard input or a slow name lookup must not hold up the end.
+    runtime.shutdown_background();
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => error::report(&error, json),
+    }
+}
+
+async fn dispatch(command: Command) -> Result<u8, CliError> {
+    let binary = std::env::current_exe()
+        .map_err(|source| CliError::Io { what: "find the running program", source })?;
+    let programs = Programs::of(&binary);
+    match command {
+        Command::Run(args) => run::run(&args, &programs).await,
+        Command::Verify(args) => verify::verify(&args, &programs).await,
+        Command::Recheck(args) => recheck::recheck(&args, &programs).await,
+        Command::Log(args) => log::log(&args, &programs).await,
+        Command::Init(args) => init::init(&args, &programs).await,
+        Command::Check(args) => check::check(&args, &programs).await,
+        Command::Explain(args) => explain::explain(&args, &programs).await,
+        Command::Trust(args) => trust::trust(&args, &programs).await,
+        Command::Demo(args) => demo::demo(&args, &programs).await,
+        Command::Completions(args) => completions::completions(&args, &programs).await,
+        Command::ScriptWorker | Command::SandboxExec { .. } => Ok(EXIT_USAGE),
+    }
+}
+
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+        _ => ExitCode::from(EXIT_USAGE),
+    }
+}
+
+const fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Run(args) => args.checking.json,
+        Command::Verify(args) => args.checking.json,
+        Command::Recheck(args) => args.json,
+        Command::Init(args) => args.json,
+        Command::Check(args) => args.json,
+        Command::Explain(args) => args.json,
+        Command::Trust(args) => args.json,
+        Command::Demo(args) => args.json,
+        Command::Log(args) => match &args.command {
+            args::LogCommand::List { json, .. }
+            | args::LogCommand::Show { json, .. }
+            | args::LogCommand::Tail { json, .. } => *json,
+            args::LogCommand::Export { .. } => false,
+        },
+        Command::Completions(_) | Command::ScriptWorker | Command::SandboxExec { .. } => false,
+    }
+}

@@ -1,0 +1,269 @@
+//! `probity run`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use probity_core::{Answer, Outcome, RunId};
+use probity_delegate::OnError;
+use probity_engine::{Engine, EngineError, Report, SystemClock};
+use probity_record::read_records;
+use probity_store::{Store, read_run};
+use probity_verifier::expect;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
+use super::progress::Progress;
+use super::{CliError, present};
+use crate::location::{Programs, StoreUrl};
+use crate::{Prepared, Project, Request, open_workspace, prepare};
+
+/// Runs a delegate under the gate, or takes an interrupted run up again.
+///
+/// # Errors
+/// [`CliError`] if the run could not be started or driven on.
+pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliError> {
+    let store = open_store(&args.store)?;
+    let (prepared, answer) = match &args.resume {
+        Some(run) => resumed(args, run, store.as_ref(), programs).await?,
+        None => (fresh(args, programs)?, None),
+    };
+    let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
+    let progress = Progress::new(args.checking.json);
+    let Prepared { plan, warnings } = prepared;
+    let output = Output::of(plan.delegate.conversation().as_str(), warnings);
+    let run = plan.run.clone();
+    let cancel = cancel_on_signal();
+    match answer {
+        Some((by, answer)) => engine.answer(plan, &by, answer, &progress, cancel).await?,
+        None if args.resume.is_some() => engine.resume(plan, &progress, cancel).await?,
+        None => engine.run(plan, &progress, cancel).await?,
+    };
+    progress.finish();
+    finish(store.as_ref(), &run, &output, &args.checking).await
+}
+
+/// What a run came to, with what only the command line knows.
+#[derive(Debug, Serialize)]
+pub(super) struct Output {
+    /// Whether retries continued the delegate's conversation.
+    conversation: &'static str,
+    /// Weaknesses of the request.
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(flatten)]
+    output: &'a Output,
+}
+
+impl Output {
+    pub(super) const fn of(conversation: &'static str, warnings: Vec<String>) -> Self {
+        Self { conversation, warnings }
+    }
+}
+
+/// Prints the report and says with which code to exit.
+pub(super) async fn finish(
+    store: &dyn Store,
+    run: &RunId,
+    output: &Output,
+    args: &CheckingArgs,
+) -> Result<u8, CliError> {
+    let report = Report::read(store, run).await?;
+    if args.json {
+        present::json(&Printed { report: &report, output })?;
+    } else {
+        present::report(&report, &output.warnings)?;
+    }
+    Ok(match report.outcome {
+        Some(Outcome::Unverified) if args.allow_unverified => 0,
+        Some(outcome) => outcome.exit_code(),
+        None => super::EXIT_STOPPED,
+    })
+}
+
+/// Opens the store that was named, or the user's.
+pub(super) fn open_store(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+    let url = match &args.store {
+        Some(text) => StoreUrl::parse(text)?,
+        None => StoreUrl::of_user()?,
+    };
+    Ok(url.open()?)
+}
+
+/// A token that the first Ctrl-C or SIGTERM cancels; the second one ends the process.
+pub(super) fn cancel_on_signal() -> CancellationToken {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    tokio::spawn(async move {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+        for is_first in [true, false] {
+            tokio::select! {
+                interrupted = tokio::signal::ctrl_c() => if interrupted.is_err() { return },
+                _ = terminate.recv() => {}
+            }
+            if is_first {
+                cancel.cancel();
+            }
+        }
+        std::process::exit(130);
+    });
+    token
+}
+
+/// What the arguments ask about checks, over the project's configuration.
+pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Request, CliError> {
+    let root = request.workspace.clone().unwrap_or_else(|| ".".into());
+    let root = std::path::absolute(&root).unwrap_or(root);
+    let request = Request { workspace: Some(root.clone()), ..request };
+    let project = if args.no_project { None } else { Project::find(&root)? };
+    let Some(project) = project else { return Ok(request) };
+    project.require_trust()?;
+    Ok(request.over(project.defaults))
+}
+
+/// The part of a request that the checking arguments make.
+pub(super) fn checking_request(args: &CheckingArgs) -> Result<Request, CliError> {
+    let mut expect = Vec::new();
+    for text in &args.expect {
+        expect.push(expect::parse(text)?);
+    }
+    Ok(Request {
+        expect,
+        verify_files: args.verify.clone(),
+        verify_args: verify_args(&args.verify_arg)?,
+        allow_hosts: args.allow_host.clone(),
+        ignore: args.ignore.clone(),
+        may_change: args.may_change.clone(),
+        workspace: args.workspace.clone(),
+        ..Request::default()
+    })
+}
+
+/// A new run's name: sorts by time.
+pub(super) fn draw_run_id() -> Result<RunId, CliError> {
+    Ok(Uuid::now_v7().to_string().parse()?)
+}
+
+fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
+    let mut request = request_of(args)?;
+    if let Some(path) = &args.request {
+        request = request.over(Request::load(path)?);
+    }
+    let mut request = with_project(request, &args.checking)?;
+    request.verify_files.iter_mut().for_each(make_absolute);
+    let run = match &request.id {
+        Some(id) => id.clone(),
+        None => draw_run_id()?,
+    };
+    request.id = Some(run.clone());
+    open_workspace(&request)?;
+    Ok(prepare(&request, run, programs)?)
+}
+
+fn request_of(args: &RunArgs) -> Result<Request, CliError> {
+    let resume = args.resume_command.as_deref().map(words).transpose()?;
+    let on_failure = args.on_failure.map(Into::into);
+    Ok(Request {
+        id: args.id.as_deref().map(str::parse).transpose()?,
+        task: args.task.clone().unwrap_or_default(),
+        command: args.command.clone(),
+        resume,
+        format: args.format,
+        on_delegate_error: args.on_delegate_error.map(|arg| match arg {
+            OnDelegateErrorArg::Fail => OnError::Fail,
+            OnDelegateErrorArg::Claim => OnError::Claim,
+        }),
+        attempt_timeout: args.attempt_timeout,
+        max_verify_retries: args.max_retries,
+        counting: args.counting,
+        timeout: args.timeout,
+        red_first: args.red_first.map(Into::into),
+        on_fail: on_failure,
+        on_exhausted: on_failure,
+        ..checking_request(&args.checking)?
+    })
+}
+
+async fn resumed(
+    args: &RunArgs,
+    run: &str,
+    store: &dyn Store,
+    programs: &Programs,
+) -> Result<(Prepared, Option<(String, Answer)>), CliError> {
+    let run = super::log::resolve_run(store, run).await?;
+    let (request, bytes) = recorded_request(store, &run).await?;
+    let mut prepared = prepare(&request, run, programs)?;
+    prepared.plan.request = bytes;
+    let answer = match (&args.answer, &args.by) {
+        (Some(answer), Some(by)) => Some((by.clone(), parse_answer(answer)?)),
+        _ => None,
+    };
+    Ok((prepared, answer))
+}
+
+/// The request that a run was opened with, and the bytes it is recorded as.
+pub(super) async fn recorded_request(
+    store: &dyn Store,
+    run: &RunId,
+) -> Result<(Request, Vec<u8>), CliError> {
+    let records = read_run(store, run).await.map_err(EngineError::from)?;
+    let log = read_records(&records).map_err(EngineError::from)?;
+    let digest = log.entries.iter().find_map(|entry| match &entry.event {
+        probity_core::Event::RunOpened { request, .. } => Some(*request),
+        _ => None,
+    });
+    let digest = digest.ok_or_else(|| EngineError::Missing { run: run.clone() })?;
+    let max_bytes = u64::try_from(probity_store::limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+    let bytes = store.get(&digest, max_bytes).await.map_err(EngineError::from)?;
+    let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
+    let request = serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
+        what: "request",
+        digest,
+        detail: error.to_string(),
+    })?;
+    Ok((request, bytes))
+}
+
+fn parse_answer(text: &str) -> Result<Answer, CliError> {
+    match text {
+        "reject" => Ok(Answer::Reject),
+        "waive" => Ok(Answer::Waive),
+        number => number.parse().map(|attempts| Answer::Continue { attempts }).map_err(|_| {
+            CliError::Usage(format!("`{text}` is no answer; write reject, waive or a number of attempts"))
+        }),
+    }
+}
+
+/// `key=value` entries; a value that is JSON is taken as JSON.
+fn verify_args(entries: &[String]) -> Result<Map<String, Value>, CliError> {
+    let mut args = Map::new();
+    for entry in entries {
+        let (key, value) = entry.split_once('=').ok_or_else(|| {
+            CliError::Usage(format!("--verify-arg `{entry}` must be KEY=VALUE"))
+        })?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        args.insert(key.to_owned(), value);
+    }
+    Ok(args)
+}
+
+/// Splits a command as a shell would, without running anything.
+fn words(text: &str) -> Result<Vec<String>, CliError> {
+    shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+        CliError::Usage(format!("`{text}` is no command line; check its quotes"))
+    })
+}
+
+fn make_absolute(path: &mut std::path::PathBuf) {
+    if let Ok(absolute) = std::path::absolute(Path::new(&*path)) {
+        *path = absolute;
+    }
+}

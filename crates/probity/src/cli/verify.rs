@@ -1,0 +1,100 @@
+//! `probity verify`: the checks without the delegate.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use probity_core::{Claim, RedFirst, Usage};
+use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request as Asked};
+use probity_engine::{Engine, SystemClock};
+
+use super::CliError;
+use super::args::VerifyArgs;
+use super::progress::Progress;
+use super::run::{
+    Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
+};
+use crate::location::Programs;
+use crate::{Prepared, Request, open_workspace, prepare_with};
+
+/// The longest claim, in bytes.
+const MAX_CLAIM_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Checks a claim that was made elsewhere.
+///
+/// # Errors
+/// [`CliError`] if the claim cannot be read or the checks cannot be set up.
+pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8, CliError> {
+    let claim = read_claim(&args.result)?;
+    let mut request = with_project(checking_request(&args.checking)?, &args.checking)?;
+    request.verify_files.iter_mut().for_each(|path| {
+        *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+    });
+    let run = draw_run_id()?;
+    let request = Request {
+        id: Some(run.clone()),
+        task: args.task.clone(),
+        command: Vec::new(),
+        resume: None,
+        max_verify_retries: Some(0),
+        // There was no moment before the work that could have been looked at.
+        red_first: Some(RedFirst::Off),
+        ..request
+    };
+    let workspace = open_workspace(&request)?;
+    let given = Arc::new(GivenClaim { claim });
+    let Prepared { plan, warnings } =
+        prepare_with(&request, run.clone(), programs, workspace, given)?;
+    let store = open_store(&args.store)?;
+    let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
+    let progress = Progress::new(args.checking.json);
+    let output = Output::of(plan.delegate.conversation().as_str(), warnings);
+    engine.run(plan, &progress, cancel_on_signal()).await?;
+    progress.finish();
+    finish(store.as_ref(), &run, &output, &args.checking).await
+}
+
+/// A delegate that has already answered.
+struct GivenClaim {
+    claim: Claim,
+}
+
+#[async_trait]
+impl Delegate for GivenClaim {
+    async fn attempt(&self, _: &Asked) -> Result<Answered, DelegateError> {
+        Ok(Answered { claim: self.claim.clone(), usage: Usage::default(), session: None })
+    }
+
+    fn conversation(&self) -> Conversation {
+        Conversation::Fresh
+    }
+
+    fn describe(&self) -> String {
+        "a claim that was given".to_owned()
+    }
+}
+
+/// A JSON object is a claim; everything else is the text of a response.
+fn read_claim(path: &Path) -> Result<Claim, CliError> {
+    let failed = |source| CliError::File { path: path.to_path_buf(), source };
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes))
+    };
+    if read.map_err(failed)? as u64 > MAX_CLAIM_BYTES {
+        return Err(CliError::Usage(format!(
+            "`{}` is larger than {MAX_CLAIM_BYTES} bytes, the longest claim",
+            path.display()
+        )));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    if !text.trim_start().starts_with('{') {
+        return Ok(Claim::text(text));
+    }
+    serde_json::from_str(&text).map_err(|error| {
+        CliError::Usage(format!("`{}` starts like a claim but is none: {error}", path.display()))
+    })
+}

@@ -1,0 +1,195 @@
+//! What a caller asks for: one task, one delegate, the checks, the bounds.
+
+mod file;
+mod millis;
+
+use std::path::PathBuf;
+
+use probity_core::{Counting, OnFailure, Policy, PolicyError, RedFirst, RunId};
+use probity_delegate::{Format as OutputFormat, OnError};
+use probity_verifier::spec::CheckSpec;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use file::{Format, RequestError};
+pub use millis::Millis;
+
+/// A request, as it stands in a request file (JSON, YAML or TOML) and, resolved, in the run's record.
+///
+/// Keys of seed 000's request keep their names: `task`, `verify`, `max_verify_retries`, `id`,
+/// `parent_id`. Its keys `agent`, `model`, `tools`, `hooks` and `system_prompt` are known but not
+/// built: naming one is an error, never silently ignored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    /// Name of the run; absent draws one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<RunId>,
+    /// Name of the run that this one is part of. Recorded, not interpreted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<RunId>,
+    /// What is to be done, in words for the delegate.
+    pub task: String,
+    /// The delegate's command line. `{prompt}` stands for the prompt; without it the prompt is
+    /// written to standard input.
+    pub command: Vec<String>,
+    /// The command line that continues a conversation, with `{session}`. Without it every attempt
+    /// starts anew and the retry carries the task and the last claim besides the correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Vec<String>>,
+    /// What the delegate writes: `text`, `auto`, or the stream format of a known CLI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<OutputFormat>,
+    /// Whether a delegate that ends with a failure has made a claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_delegate_error: Option<OnError>,
+    /// Wall time of one attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt_timeout: Option<Millis>,
+    /// Where the work is done. Relative to the folder of the request file, or the current one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<PathBuf>,
+    /// Declared checks, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<CheckSpec>,
+    /// An inline Starlark verifier: its source, as in seed 000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
+    /// Starlark verifiers in files. Relative as `workspace` is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verify_files: Vec<PathBuf>,
+    /// `args` of every Starlark verifier of this request.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub verify_args: Map<String, Value>,
+    /// Wall time of each Starlark verifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify_timeout: Option<Millis>,
+    /// Retries after a rejected claim. Absent means 2, 0 means verify once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_verify_retries: Option<i64>,
+    /// How submissions become attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counting: Option<CountingMode>,
+    /// Wall time of the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Millis>,
+    /// Model tokens across all attempts, as far as the delegate reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Tool calls across all attempts, as far as the delegate reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u64>,
+    /// What a check that passes before the delegate starts means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red_first: Option<RedFirst>,
+    /// What follows a `fail` verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_fail: Option<OnFailure>,
+    /// What follows an exhausted budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_exhausted: Option<OnFailure>,
+    /// Hosts that checks may ask over HTTP. Nothing else is reachable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_hosts: Vec<String>,
+    /// Globs of what the snapshot leaves out, beside the built-in ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// Globs of files that are not sealed although a check names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub may_change: Vec<String>,
+}
+
+/// How submissions become attempts, by name. The guards of `by_candidate` are sized to the attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountingMode {
+    /// Every checked submission counts.
+    EverySubmission,
+    /// Only a new candidate, or one with new work behind it, counts.
+    ByCandidate,
+    /// Only a new candidate counts, whatever was done in between: the letter of seed 003.
+    ByCandidateStrict,
+}
+
+impl Request {
+    /// The bounds that the request asks for, the rest at their defaults.
+    ///
+    /// # Errors
+    /// [`PolicyError`] naming the bound that is out of range.
+    pub fn policy(&self) -> Result<Policy, PolicyError> {
+        let defaults = Policy::default();
+        let max_attempts = Policy::attempts_for_retries(self.max_verify_retries)?;
+        let policy = Policy {
+            max_attempts,
+            counting: self.counting.map_or(defaults.counting, |mode| mode.counting(max_attempts)),
+            wall_ms: self.timeout.map(Millis::get),
+            max_tokens: self.max_tokens,
+            max_tool_calls: self.max_tool_calls,
+            red_first: self.red_first.unwrap_or(defaults.red_first),
+            on_fail: self.on_fail.unwrap_or(defaults.on_fail),
+            on_exhausted: self.on_exhausted.unwrap_or(defaults.on_exhausted),
+            ..defaults
+        };
+        policy.validate()?;
+        Ok(policy)
+    }
+
+    /// Fills in what this request leaves open from another one, such as the project's defaults.
+    /// Checks, verifiers, hosts and globs of both count: a caller adds to a project's checks and
+    /// never removes one.
+    #[must_use]
+    pub fn over(self, defaults: Self) -> Self {
+        let mut verify_args = defaults.verify_args;
+        verify_args.extend(self.verify_args);
+        Self {
+            id: self.id.or(defaults.id),
+            parent_id: self.parent_id.or(defaults.parent_id),
+            task: if self.task.is_empty() { defaults.task } else { self.task },
+            command: if self.command.is_empty() { defaults.command.clone() } else { self.command.clone() },
+            resume: self.resume.or_else(|| defaults.resume.filter(|_| self.command.is_empty())),
+            format: self.format.or_else(|| defaults.format.filter(|_| self.command.is_empty())),
+            on_delegate_error: self.on_delegate_error.or(defaults.on_delegate_error),
+            attempt_timeout: self.attempt_timeout.or(defaults.attempt_timeout),
+            workspace: self.workspace.or(defaults.workspace),
+            expect: joined(defaults.expect, self.expect),
+            verify: self.verify.or(defaults.verify),
+            verify_files: joined(defaults.verify_files, self.verify_files),
+            verify_args,
+            verify_timeout: self.verify_timeout.or(defaults.verify_timeout),
+            max_verify_retries: self.max_verify_retries.or(defaults.max_verify_retries),
+            counting: self.counting.or(defaults.counting),
+            timeout: self.timeout.or(defaults.timeout),
+            max_tokens: self.max_tokens.or(defaults.max_tokens),
+            max_tool_calls: self.max_tool_calls.or(defaults.max_tool_calls),
+            red_first: self.red_first.or(defaults.red_first),
+            on_fail: self.on_fail.or(defaults.on_fail),
+            on_exhausted: self.on_exhausted.or(defaults.on_exhausted),
+            allow_hosts: joined(defaults.allow_hosts, self.allow_hosts),
+            ignore: joined(defaults.ignore, self.ignore),
+            may_change: joined(defaults.may_change, self.may_change),
+        }
+    }
+}
+
+impl CountingMode {
+    fn counting(self, max_attempts: u32) -> Counting {
+        match (self, Counting::by_candidate(max_attempts)) {
+            (Self::EverySubmission, _) => Counting::EverySubmission,
+            (
+                Self::ByCandidateStrict,
+                Counting::ByCandidate { max_identical, max_rejections, reuse_rejection, .. },
+            ) => Counting::ByCandidate {
+                count_after_work: false,
+                max_identical,
+                max_rejections,
+                reuse_rejection,
+            },
+            (Self::ByCandidate | Self::ByCandidateStrict, counting) => counting,
+        }
+    }
+}
+
+fn joined<T>(mut first: Vec<T>, second: Vec<T>) -> Vec<T> {
+    first.extend(second);
+    first
+}

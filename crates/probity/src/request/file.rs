@@ -1,0 +1,127 @@
+//! Requests in files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Request;
+
+/// The longest request file, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// Keys of seed 000's request whose part is not built.
+const UNBUILT: [&str; 5] = ["agent", "model", "tools", "hooks", "system_prompt"];
+
+/// How a request is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// TOML.
+    Toml,
+}
+
+/// The request cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is longer than a request may be.
+    #[error("`{path}` is larger than {MAX_FILE_BYTES} bytes, which no request is")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The ending says nothing.
+    #[error("cannot tell the format of `{path}`; name it .json, .yaml, .yml or .toml")]
+    Ending {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The text is not what its ending says, or not a request.
+    #[error("`{name}` is no request: {detail}")]
+    Parse {
+        /// The file, or where the text came from.
+        name: String,
+        /// What is wrong, with its place.
+        detail: String,
+    },
+    /// A key that is known and not built.
+    #[error("`{name}` asks for `{key}`, which this version does not have; remove the key")]
+    Unbuilt {
+        /// The file, or where the text came from.
+        name: String,
+        /// The key.
+        key: &'static str,
+    },
+}
+
+impl RequestError {
+    /// The stable machine word.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "request_read",
+            Self::TooLarge { .. } => "request_too_large",
+            Self::Ending { .. } => "request_ending",
+            Self::Parse { .. } => "request_parse",
+            Self::Unbuilt { .. } => "request_unbuilt",
+        }
+    }
+}
+
+impl Request {
+    /// Reads a request file. Its `workspace` and `verify_files` are taken as relative to its folder.
+    ///
+    /// # Errors
+    /// [`RequestError`] if it cannot be read, is no request, or asks for what is not built.
+    pub fn load(path: &Path) -> Result<Self, RequestError> {
+        let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
+        if std::fs::metadata(path).map_err(failed)?.len() > MAX_FILE_BYTES {
+            return Err(RequestError::TooLarge { path: path.to_path_buf() });
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let format = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Format::Json,
+            Some("yaml" | "yml") => Format::Yaml,
+            Some("toml") => Format::Toml,
+            _ => return Err(RequestError::Ending { path: path.to_path_buf() }),
+        };
+        let mut request = Self::parse(&text, format, &path.display().to_string())?;
+        request.rebase(path.parent().unwrap_or(Path::new("")));
+        Ok(request)
+    }
+
+    /// Reads a request from text; `name` says in messages where it came from.
+    ///
+    /// # Errors
+    /// [`RequestError::Parse`] or [`RequestError::Unbuilt`].
+    pub fn parse(text: &str, format: Format, name: &str) -> Result<Self, RequestError> {
+        let failed =
+            |detail: String| RequestError::Parse { name: name.to_owned(), detail: detail.trim().to_owned() };
+        let value: Value = match format {
+            Format::Json => serde_json::from_str(text).map_err(|error| failed(error.to_string()))?,
+            Format::Yaml => serde_saphyr::from_str(text).map_err(|error| failed(error.to_string()))?,
+            Format::Toml => toml::from_str(text).map_err(|error| failed(error.to_string()))?,
+        };
+        if let Some(key) = UNBUILT.into_iter().find(|key| value.get(key).is_some()) {
+            return Err(RequestError::Unbuilt { name: name.to_owned(), key });
+        }
+        serde_json::from_value(value).map_err(|error| failed(error.to_string()))
+    }
+
+    fn rebase(&mut self, folder: &Path) {
+        for path in self.workspace.iter_mut().chain(&mut self.verify_files) {
+            *path = folder.join(&*path);
+        }
+    }
+}

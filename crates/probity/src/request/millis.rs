@@ -1,0 +1,60 @@
+//! A length of time as people write it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use probity_verifier::spec::{format_duration_ms, parse_duration_ms};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Milliseconds, written with a unit: `500ms`, `10s`, `5m`, `2h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(u64);
+
+impl Millis {
+    /// A length in milliseconds.
+    #[must_use]
+    pub const fn new(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// The number of milliseconds.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The text is no length of time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`, `2h`")]
+pub struct MillisError {
+    text: String,
+}
+
+impl FromStr for Millis {
+    type Err = MillisError;
+
+    fn from_str(text: &str) -> Result<Self, MillisError> {
+        parse_duration_ms(text).map(Self).ok_or_else(|| MillisError { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_duration_ms(self.0))
+    }
+}
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
