@@ -60,7 +60,9 @@ fn run_on_threads(shared: &Shared<'_>, stack: Vec<Job>) -> Result<Recorded, Snap
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let pool = Pool { state: Mutex::new(State { stack, busy: 0 }), wake: Condvar::new() };
     std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| pool.work(shared))).collect();
+        // A system that has no thread left to give leaves the work to those that are there.
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, || pool.work(shared)).ok();
+        let helpers: Vec<_> = (1..threads).filter_map(spawn).collect();
         let mut outcome = pool.work(shared);
         for helper in helpers {
             let theirs = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -125,7 +127,8 @@ impl Shared<'_> {
                     Ok(Look::Dir(dir, mode)) => {
                         let dir = Arc::new(dir);
                         let listed = self.list(&dir, &key, depth, scope, stack)?;
-                        if scope != Scope::Named {
+                        // A folder on the way to a named path counts only where it hides it.
+                        if scope != Scope::Named || !listed {
                             let mut entry = plain(Kind::Dir, mode);
                             entry.unreadable = !listed;
                             self.count()?;

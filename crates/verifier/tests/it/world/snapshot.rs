@@ -308,6 +308,23 @@ fn what_may_not_be_read_is_recorded_as_such() {
     assert_eq!(manifest.get("folder/file").is_some(), is_root());
 }
 
+#[test]
+fn a_folder_that_hides_a_named_path_is_recorded_as_unreadable() {
+    let world = World::new();
+    world.write("target/deep/report.txt", "x");
+    let rules = SnapshotRules::default().always(&world.open(), ["target/deep/report.txt"]).unwrap();
+    for hidden in ["target/deep", "target"] {
+        for mode in [0o300, 0o100, 0o000] {
+            set_mode(&world, hidden, mode);
+            let manifest = world.try_snapshot(&rules).unwrap();
+            set_mode(&world, hidden, 0o700);
+            let expected = if is_root() { "target/deep/report.txt" } else { hidden };
+            assert_eq!(keys(&manifest), [expected], "{hidden} {mode:o}");
+            assert_eq!(manifest.get(expected).unwrap().unreadable, !is_root());
+        }
+    }
+}
+
 /// Files, folders and links come and go while they are read: every snapshot succeeds.
 #[test]
 fn entries_that_vanish_meanwhile_are_left_out() {
