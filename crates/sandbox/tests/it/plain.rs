@@ -110,7 +110,9 @@ async fn a_program_that_cannot_start_is_an_error_that_says_why() {
                 ("probity-no-such-program".into(), std::io::ErrorKind::NotFound),
                 (not_executable.clone().into_os_string(), std::io::ErrorKind::PermissionDenied),
             ] {
-                let result = Spawn::new(program).limits(limits).run(&launcher).await;
+                // A directory on the path that may not be read would be an error of its own.
+                let spawn = Spawn::new(program).env("PATH", "/usr/bin:/bin").limits(limits);
+                let result = spawn.run(&launcher).await;
                 let Err(SandboxError::Start { source, .. }) = result else {
                     panic!("{result:?}");
                 };
