@@ -65,8 +65,10 @@ pub enum LineFault {
     /// Event and seal name different outcomes.
     #[error("the seal and its event name different outcomes")]
     SealOutcome,
-    /// The first record is not `run.opened` of the log's run.
-    #[error("the first record does not open the run: the start of the log is missing")]
+    /// The first record is not `run.opened` of the log's run, or a later one is `run.opened`.
+    #[error(
+        "the first record, and no other, opens the run: a part of the log is missing or foreign"
+    )]
     Header,
     /// Another run's record.
     #[error("a record of run `{found}` in the log of run `{expected}`")]

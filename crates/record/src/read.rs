@@ -222,9 +222,11 @@ impl Walker {
     }
 
     fn check_run(&mut self, record: &Record) {
-        let opens =
-            matches!(&record.entry.event, Event::RunOpened { run, .. } if *run == record.run);
-        if opens != (self.report.lines == 1) {
+        let in_place = match &record.entry.event {
+            Event::RunOpened { run, .. } => self.report.lines == 1 && *run == record.run,
+            _ => self.report.lines > 1,
+        };
+        if !in_place {
             self.found(LineFault::Header);
         }
         match &self.report.run {

@@ -11,6 +11,17 @@ fn join(lines: &[Vec<u8>]) -> Vec<u8> {
     lines.iter().flat_map(|line| [line.as_slice(), b"\n"].concat()).collect()
 }
 
+fn body(line: &[u8]) -> String {
+    let text = std::str::from_utf8(line).unwrap();
+    text.strip_prefix("{\"body\":").unwrap().rsplit_once(",\"hash\":").unwrap().0.to_owned()
+}
+
+/// A record of that body with the right hash.
+fn record(body: &str) -> Vec<u8> {
+    let hash = probity_record::blob_digest(body.as_bytes());
+    format!("{{\"body\":{body},\"hash\":\"{hash}\"}}").into_bytes()
+}
+
 /// Header, an event in the middle, the event before the seal, the seal.
 fn parts(lines: &[Vec<u8>]) -> [usize; 4] {
     [0, lines.len() / 2, lines.len() - 2, lines.len() - 1]
@@ -140,16 +151,29 @@ fn records_of_another_run_do_not_pass() {
 fn a_forger_who_recomputes_one_hash_breaks_the_next_link() {
     let lines = sample::lines(SEALED);
     for part in 0..lines.len() - 1 {
-        let text = std::str::from_utf8(&lines[part]).unwrap();
-        let body = text.strip_prefix("{\"body\":").unwrap().rsplit_once(",\"hash\":").unwrap().0;
-        let body = body.replacen("\"at_ms\":1", "\"at_ms\":2", 1);
-        let hash = probity_record::blob_digest(body.as_bytes());
         let mut damaged = lines.clone();
-        damaged[part] = format!("{{\"body\":{body},\"hash\":\"{hash}\"}}").into_bytes();
+        damaged[part] = record(&body(&lines[part]).replacen("\"at_ms\":1", "\"at_ms\":2", 1));
         let report = verify_records(&damaged);
         let first = &report.findings[0];
         assert_eq!((first.line, first.fault.code()), (part as u64 + 2, "log_prev"), "{part}");
     }
+}
+
+#[test]
+fn a_run_is_opened_once_and_first_even_in_a_chain_that_holds() {
+    let lines = sample::lines(SEALED);
+    let opened = body(&lines[0]);
+    // Written by someone who keeps the chain right but not the order of events.
+    let mut second = opened.replace("\"seq\":0", "\"seq\":1");
+    let hash = probity_record::blob_digest(opened.as_bytes()).to_string();
+    second = second.replace(&"0".repeat(64), &hash);
+    let other_run = second.replacen("\"run\":\"run-", "\"run\":\"other-", 1);
+    for second in [second, other_run] {
+        assert_eq!(codes(&join(&[lines[0].clone(), record(&second)])), ["log_header"]);
+    }
+    let started = body(&lines[1]).replace("\"seq\":1", "\"seq\":0");
+    let started = started.replace(&hash, &"0".repeat(64));
+    assert_eq!(codes(&join(&[record(&started)])), ["log_header"]);
 }
 
 #[test]
