@@ -175,3 +175,50 @@ fn first_words(text: &str, max: usize) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use probity_core::VerdictKind::{Inconclusive, Revise};
+
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn every_question_without_an_answer_is_a_verdict_or_a_fault() {
+        let path = || "a".to_owned();
+        let table = [
+            (PathError::Empty, None),
+            (PathError::Nul { path: path() }, None),
+            (PathError::Outside { path: path(), root: path() }, None),
+            (PathError::HasParent { path: path() }, None),
+            (PathError::Pattern { pattern: path(), why: path() }, None),
+            (PathError::Escapes { path: path() }, Some(Revise)),
+            (PathError::Loop { path: path() }, Some(Revise)),
+            (PathError::NotAFile { path: path(), kind: Kind::Dir }, Some(Revise)),
+            (PathError::NotADirectory { path: path(), kind: Kind::File }, Some(Revise)),
+            (PathError::Denied { path: path() }, Some(Inconclusive)),
+            (PathError::TooLarge { path: path(), max_bytes: 1 }, Some(Inconclusive)),
+            (PathError::TooMany { path: path(), max: 1 }, Some(Inconclusive)),
+            (PathError::TooDeep { path: path(), max: 1 }, Some(Inconclusive)),
+            (PathError::Moved { root: path() }, Some(Inconclusive)),
+            (
+                PathError::Io { path: path(), source: std::io::ErrorKind::Other.into() },
+                Some(Inconclusive),
+            ),
+        ];
+        for (error, expected) in table {
+            let judged = unanswered(&error);
+            let code = judged.as_ref().map_or_else(|fault| &fault.code, |verdict| &verdict.code);
+            assert_eq!(code.as_str(), error.code());
+            assert_eq!(judged.ok().map(|verdict| verdict.kind), expected, "{error}");
+        }
+    }
+
+    #[test]
+    fn words_of_others_are_cut_and_stay_on_one_line() {
+        assert_eq!(last_words("  a\nb\u{1b}[0m \n"), "a b [0m");
+        assert_eq!(last_words(&"ä".repeat(300)).chars().count(), MAX_EXCERPT);
+        assert_eq!(first_words("abc", 3), "abc");
+        assert_eq!(first_words("abcd", 3), "abc...");
+    }
+}

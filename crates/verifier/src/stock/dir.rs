@@ -111,8 +111,9 @@ fn change(
     if !is_root && ctx.after.get(&place.key).is_none() {
         return Err(not_covered(path));
     }
-    let was_there =
-        is_root || ctx.before.get(&place.key).is_some_and(|entry| entry.kind == Kind::Dir);
+    let before = ctx.before.get(&place.key);
+    let was_there = is_root || before.is_some();
+    let was_dir = is_root || before.is_some_and(|entry| entry.kind == Kind::Dir);
     if spec.created {
         tally.key("created");
         if was_there && ctx.phase == Phase::After {
@@ -123,7 +124,7 @@ fn change(
     let changes = ctx.changes();
     let prefix = if is_root { String::new() } else { format!("{}/", place.key) };
     let below = |list: &[String]| list.iter().any(|key| key.starts_with(&prefix));
-    let differs = !was_there
+    let differs = !was_dir
         || [&changes.created, &changes.modified, &changes.deleted].iter().any(|list| below(list));
     for (asked, key) in [(spec.changed, "changed"), (newer_than, "newer_than")] {
         if !asked {

@@ -178,7 +178,7 @@ impl Verifier for Git {
         match self.judge(ctx).await {
             Ok(tally) => Ok(tally.verdict()),
             Err(Stop::NoRepository) => Ok(no_repository(&self.spec)),
-            Err(Stop::Verdict(verdict)) => Ok(verdict),
+            Err(Stop::Verdict(verdict)) => Ok(*verdict),
             Err(Stop::Fault(fault)) => Err(fault),
         }
     }

@@ -156,3 +156,25 @@ fn timed_out(address: &str, limit: Duration) -> Verdict {
 fn unreachable(address: &str, why: &str) -> Verdict {
     Verdict::inconclusive("port_unreachable", format!("`{address}` could not be reached: {why}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_http_decide_which_addresses_may_be_tried() {
+        let policy = EgressPolicy::allowing(["db.example:5432", "10.0.0.7:22"], []).unwrap();
+        for (target, address, allowed) in [
+            ("db.example:5432", "93.184.216.34:5432", true),
+            ("db.example:5433", "93.184.216.34:5433", false),
+            ("db.example:5432", "10.0.0.7:5432", false),
+            ("other.example:5432", "93.184.216.34:5432", false),
+            ("10.0.0.7:22", "10.0.0.7:22", true),
+        ] {
+            let spec = PortSpec { address: target.to_owned(), closed: false };
+            let port = Port::new(spec, policy.clone()).unwrap();
+            let permitted = port.permitted(&[address.parse().unwrap()]);
+            assert_eq!(permitted.is_ok(), allowed, "{target} at {address}");
+        }
+    }
+}

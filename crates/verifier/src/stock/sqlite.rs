@@ -17,8 +17,11 @@
 //! Numbers compare by value. A text equals a number if it spells it the way JSON does, because the
 //! types of SQLite columns are loose; `true` and `false` equal 1 and 0. The database is not trusted:
 //! its views and triggers may not call functions with side effects, no other database is attached,
-//! and a value of more than 16 MiB is an error.
+//! and a value of more than 16 MiB is an error. A write-ahead log that a crashed writer left is read
+//! too; for that SQLite puts its index (`-shm`) beside it.
 
+use std::io::Read;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -98,7 +101,11 @@ fn judge(spec: &SqliteSpec, ctx: &CheckContext, limit: Duration) -> Result<Verdi
     let at = ctx.workspace.root().join(path_of(&place.key).unwrap_or_else(|| path.into()));
     let answer = match ask(&at, spec.query.as_deref().unwrap_or_default(), limit) {
         Ok(answer) => answer,
-        Err(error) => return failed(&error, path, limit),
+        Err(error) => {
+            let verdict = failed(&error, path, limit)?;
+            let observed = verdict.code.to_string();
+            return Ok(verdict.with_evidence(Evidence::new(source, observed)));
+        }
     };
     let Some(answer) = answer else {
         tally.saw(Evidence::new(source, "no row"));
@@ -129,13 +136,16 @@ fn judge(spec: &SqliteSpec, ctx: &CheckContext, limit: Duration) -> Result<Verdi
 }
 
 /// The first column of the first row.
-fn ask(at: &std::path::Path, query: &str, limit: Duration) -> Result<Option<Answer>, AskError> {
+fn ask(at: &Path, query: &str, limit: Duration) -> Result<Option<Answer>, AskError> {
     let deadline = Instant::now().checked_add(limit);
     // The path has no links left; one that is put there now is refused.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = Connection::open_with_flags(at, flags)?;
+    let db = match idle_log(at) {
+        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?,
+        None => Connection::open_with_flags(at, flags)?,
+    };
     db.busy_timeout(BUSY_WAIT.min(limit))?;
     db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
@@ -151,6 +161,22 @@ fn ask(at: &std::path::Path, query: &str, limit: Duration) -> Result<Option<Answ
         }
         other => other,
     }
+}
+
+/// The address under which a database with a write-ahead log is read as it lies there. Only when
+/// nobody has it open and the log is empty: opening it the usual way would leave two files beside it.
+fn idle_log(at: &Path) -> Option<String> {
+    let beside = |suffix: &str| {
+        let mut name = at.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::symlink_metadata(name).ok()
+    };
+    let mut header = [0; 20];
+    std::fs::File::open(at).and_then(|mut file| file.read_exact(&mut header)).ok()?;
+    let has_log = header.get(18) == Some(&2);
+    let idle = beside("-shm").is_none() && beside("-wal").is_none_or(|log| log.len() == 0);
+    let url = url::Url::from_file_path(at).ok()?;
+    (has_log && idle).then(|| format!("{url}?immutable=1"))
 }
 
 fn read(db: &Connection, query: &str) -> Result<Option<Answer>, AskError> {

@@ -47,8 +47,14 @@ const VARIABLES: [(&str, &str); 9] = [
 /// Why the questions stop.
 pub(super) enum Stop {
     NoRepository,
-    Verdict(Verdict),
+    Verdict(Box<Verdict>),
     Fault(Fault),
+}
+
+impl Stop {
+    pub(super) fn inconclusive(code: &str, reason: impl Into<String>) -> Self {
+        Self::Verdict(Box::new(Verdict::inconclusive(code, reason)))
+    }
 }
 
 /// A repository, and the time left for questions about it.
@@ -155,10 +161,10 @@ impl<'a> Repository<'a> {
         let finished = self.run(spawn).await?;
         if finished.status() != Some(Status::Code(0)) {
             let words = last_words(&finished.stderr.last_text(1_000));
-            return Err(Stop::Verdict(Verdict::inconclusive(
+            return Err(Stop::inconclusive(
                 "git_remote_unreachable",
                 format!("the remote does not answer: {words}"),
-            )));
+            ));
         }
         let refs = lines(&finished)?
             .filter_map(|line| line.split_once('\t'))
@@ -253,10 +259,8 @@ impl<'a> Repository<'a> {
         })?;
         match finished.ended {
             Ended::Exited(_) => Ok(finished),
-            Ended::Cancelled => Err(Stop::Verdict(cancelled())),
-            Ended::TimedOut => {
-                Err(Stop::Verdict(Verdict::inconclusive("git_timeout", late("Git", self.limit))))
-            }
+            Ended::Cancelled => Err(Stop::Verdict(Box::new(cancelled()))),
+            Ended::TimedOut => Err(Stop::inconclusive("git_timeout", late("Git", self.limit))),
         }
     }
 
@@ -283,24 +287,25 @@ impl<'a> Repository<'a> {
 
 fn failed(finished: &Finished) -> Stop {
     let words = last_words(&finished.stderr.last_text(1_000));
-    if words.contains("not a git repository") {
+    // The second is what Git says of a folder called `.git` that is none.
+    let phrases = ["not a git repository", "can only be used inside a git repository"];
+    if phrases.iter().any(|phrase| words.contains(phrase)) {
         return Stop::NoRepository;
     }
-    Stop::Verdict(Verdict::inconclusive("git_failed", format!("Git failed: {words}")))
+    Stop::inconclusive("git_failed", format!("Git failed: {words}"))
 }
 
 fn too_long() -> Stop {
     let reason = format!("Git listed more than {MAX_OUTPUT_BYTES} bytes");
-    Stop::Verdict(Verdict::inconclusive("git_failed", reason))
+    Stop::inconclusive("git_failed", reason)
 }
 
 fn lines(finished: &Finished) -> Result<impl Iterator<Item = &str>, Stop> {
     if finished.stdout.truncated() {
         return Err(too_long());
     }
-    let text = std::str::from_utf8(&finished.stdout.head).map_err(|_| {
-        Stop::Verdict(Verdict::inconclusive("git_failed", "a ref's name is not UTF-8"))
-    })?;
+    let text = std::str::from_utf8(&finished.stdout.head)
+        .map_err(|_| Stop::inconclusive("git_failed", "a ref's name is not UTF-8"))?;
     Ok(text.lines())
 }
 

@@ -1,6 +1,6 @@
 //! Whether the address of a remote may be asked.
 
-use probity_core::{Fault, Verdict};
+use probity_core::Fault;
 use probity_egress::{Denial, EgressPolicy};
 use tokio::net::lookup_host;
 use url::Url;
@@ -39,10 +39,10 @@ pub(super) async fn permit(url: &str, policy: &EgressPolicy) -> Result<(), Stop>
     policy.permit_url(&as_url).map_err(refuse)?;
     let Some(name) = as_url.host() else { return Err(refuse(Denial::HostNotAllowed)) };
     let found = lookup_host((host.trim_matches(['[', ']']), port)).await.map_err(|error| {
-        Stop::Verdict(Verdict::inconclusive(
+        Stop::inconclusive(
             "git_remote_unreachable",
             format!("the host `{host}` of the remote does not resolve: {error}"),
-        ))
+        )
     })?;
     for address in found {
         policy.permit_address(&name, port, address.ip()).map_err(refuse)?;

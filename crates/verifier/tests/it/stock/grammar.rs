@@ -116,7 +116,8 @@ fn ids_are_derived_and_unique() {
 
 #[test]
 fn subject_timeout_inputs_and_command_follow_from_the_kind() {
-    let table: [(&str, Subject, u64, &[&str], Option<&str>); 8] = [
+    type Row = (&'static str, Subject, u64, &'static [&'static str], Option<&'static str>);
+    let table: [Row; 8] = [
         ("file:a", Subject::World, 10_000, &[], None),
         ("text:,contains=a", Subject::Claim, 10_000, &[], None),
         ("json:a.json", Subject::World, 10_000, &[], None),

@@ -1,4 +1,23 @@
 //! Stock effects and the grammar in which they are written down.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set up its world fails"
+)]
+
+mod bed;
+mod changes_only;
+mod command;
+mod dir;
 mod expect;
+mod external;
+mod file;
+mod git;
 mod grammar;
+mod http;
+mod json;
+mod port;
+mod process;
+mod sqlite;
+mod text;
