@@ -1,0 +1,138 @@
+//! `probity log`: what the store holds, and which run a few characters of an id mean.
+
+mod list;
+mod tail;
+
+use std::sync::Arc;
+
+use probity_core::RunId;
+use probity_engine::{EngineError, Report};
+use probity_record::verify_records;
+use probity_store::{MemoryStore, Store, limits, read_run};
+
+use super::args::{LogArgs, LogCommand, StoreArgs};
+use super::present::{self, Reader};
+use super::{CliError, EXIT_STOPPED};
+use crate::location::{Programs, StoreUrl};
+
+/// Runs that are looked through for the start of an id.
+const MAX_RUNS_SEARCHED: usize = 100_000;
+/// Candidates that an ambiguous start of an id is answered with.
+const MAX_NAMED: usize = 5;
+
+/// Lists, shows, follows or exports run logs.
+///
+/// # Errors
+/// [`CliError`] if there is no such store or run, or it cannot be read.
+pub(super) async fn log(args: &LogArgs, _: &Programs) -> Result<u8, CliError> {
+    match &args.command {
+        LogCommand::List { limit, store, json } => {
+            list::list(open_existing(store)?.as_ref(), usize::from(*limit), *json).await
+        }
+        LogCommand::Show { run, store, json } => {
+            show(open_existing(store)?.as_ref(), run, *json).await
+        }
+        LogCommand::Tail { run, store, json } => {
+            tail::tail(open_existing(store)?.as_ref(), run, *json).await
+        }
+        LogCommand::Export { run, store } => export(open_existing(store)?.as_ref(), run).await,
+    }
+}
+
+/// Opens a store to read what is in it; makes none where there is none.
+///
+/// # Errors
+/// [`CliError`] if the store that was named does not exist, or cannot be opened.
+pub(super) fn open_existing(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+    let url = match &args.store {
+        Some(text) => StoreUrl::parse(text)?,
+        None => StoreUrl::of_user()?,
+    };
+    match &url {
+        StoreUrl::Memory => Err(CliError::Usage(
+            "a memory store ends with its process; name the one to read with --store sqlite:PATH"
+                .to_owned(),
+        )),
+        StoreUrl::Sqlite(path) if !path.exists() => match args.store {
+            Some(_) => {
+                let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+                Err(CliError::File { path: path.clone(), source })
+            }
+            // Nothing was run yet: an empty list, and no file left behind by looking.
+            None => Ok(Arc::new(MemoryStore::new())),
+        },
+        StoreUrl::Sqlite(_) => Ok(url.open()?),
+    }
+}
+
+/// The run that a text means: its id, the start of it that no other run shares, or `last` for the
+/// newest.
+///
+/// # Errors
+/// [`CliError::Usage`] if several runs start like that; [`EngineError::Missing`] if none does.
+pub(super) async fn resolve_run(store: &dyn Store, text: &str) -> Result<RunId, CliError> {
+    let named: RunId = text.parse()?;
+    if store.state(&named).await.map_err(EngineError::from)?.is_some() {
+        return Ok(named);
+    }
+    let mut matching: Vec<RunId> = Vec::new();
+    let mut after = None;
+    for _ in 0..MAX_RUNS_SEARCHED / limits::MAX_PAGE_RUNS {
+        let page = store.list(after, limits::MAX_PAGE_RUNS).await.map_err(EngineError::from)?;
+        after = page.last().map(|run| run.cursor);
+        if text == "last" {
+            matching.extend(page.into_iter().next().map(|run| run.run));
+            break;
+        }
+        let starts = |run: &RunId| run.as_str().starts_with(text);
+        matching.extend(page.into_iter().map(|run| run.run).filter(starts));
+        if after.is_none() {
+            break;
+        }
+    }
+    match matching.as_slice() {
+        [] => Err(EngineError::Missing { run: named }.into()),
+        [run] => Ok(run.clone()),
+        several => {
+            let some: Vec<&str> = several.iter().take(MAX_NAMED).map(RunId::as_str).collect();
+            let more = if several.len() > MAX_NAMED { ", ..." } else { "" };
+            Err(CliError::Usage(format!(
+                "{} runs start with `{text}`: {}{more}; give more of the id",
+                several.len(),
+                some.join(", ")
+            )))
+        }
+    }
+}
+
+async fn show(store: &dyn Store, text: &str, json: bool) -> Result<u8, CliError> {
+    let run = resolve_run(store, text).await?;
+    let report = Report::read(store, &run).await?;
+    match json {
+        true => present::json(&report)?,
+        false => present::whole_report(&report)?,
+    }
+    Ok(0)
+}
+
+/// Writes the records byte for byte as they are stored, damaged ones too: they are evidence.
+async fn export(store: &dyn Store, text: &str) -> Result<u8, CliError> {
+    let run = resolve_run(store, text).await?;
+    let records = read_run(store, &run).await.map_err(EngineError::from)?;
+    for record in &records {
+        let mut line = record.clone();
+        line.push(b'\n');
+        if present::print(&line)? == Reader::Gone {
+            return Ok(0);
+        }
+    }
+    let proof = verify_records(&records);
+    if let Some(first) = proof.findings.first() {
+        present::warn(&format!("the log is damaged: {first}"));
+        return Ok(EXIT_STOPPED);
+    }
+    if proof.seal.is_none() {
+        present::warn("the run is not sealed: more records may follow");
+    }
+    Ok(0)
+}

@@ -1,0 +1,113 @@
+//! `probity log tail`.
+
+use std::time::Duration;
+
+use probity_core::{CheckDecl, Event, RunId};
+use probity_engine::EngineError;
+use probity_record::Record;
+use probity_store::Store;
+
+use super::resolve_run;
+use crate::cli::CliError;
+use crate::cli::present::{self, Reader};
+use crate::cli::progress::said;
+
+/// Records of one read.
+const PAGE: usize = 256;
+/// How long one wait for the next record lasts before the reader is looked after again.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Prints a run's events and follows it until its seal, or until nobody reads on.
+pub(super) async fn tail(store: &dyn Store, text: &str, json: bool) -> Result<u8, CliError> {
+    let run = resolve_run(store, text).await?;
+    let mut follower = Follower { json, opened_at_ms: None, checks: Vec::new() };
+    let mut seen = 0_u64;
+    loop {
+        let state = store.wait_beyond(&run, seen, WAIT).await.map_err(EngineError::from)?;
+        while seen < state.len {
+            let records = store.read(&run, seen, PAGE).await.map_err(EngineError::from)?;
+            if records.is_empty() {
+                break;
+            }
+            for record in records {
+                if follower.print(&run, seen, &record)? == Reader::Gone {
+                    return Ok(0);
+                }
+                seen = seen.saturating_add(1);
+            }
+        }
+        if state.sealed {
+            return Ok(0);
+        }
+    }
+}
+
+struct Follower {
+    json: bool,
+    opened_at_ms: Option<u64>,
+    checks: Vec<CheckDecl>,
+}
+
+impl Follower {
+    fn print(&mut self, run: &RunId, seq: u64, record: &[u8]) -> Result<Reader, CliError> {
+        if self.json {
+            let mut line = record.to_vec();
+            line.push(b'\n');
+            return present::print(&line);
+        }
+        let line = match Record::parse(record) {
+            Ok(record) => self.line(&record),
+            Err(fault) => format!("record {seq} of run {run} cannot be read: {fault}"),
+        };
+        present::print(format!("{}\n", present::line(&line)).as_bytes())
+    }
+
+    /// Seconds since the run was opened, the event, what it says.
+    fn line(&mut self, record: &Record) -> String {
+        if let Event::RunOpened { checks, .. } = &record.entry.event {
+            self.checks.clone_from(checks);
+        }
+        let opened_at_ms = *self.opened_at_ms.get_or_insert(record.entry.at_ms);
+        let since_ms = record.entry.at_ms.saturating_sub(opened_at_ms);
+        let (seconds, millis) = (since_ms / 1000, since_ms % 1000);
+        let event = &record.entry.event;
+        format!("{seconds:4}.{millis:03}s  {:19}  {}", event.name(), self.about(event))
+    }
+
+    fn about(&self, event: &Event) -> String {
+        let name = |index: probity_core::CheckIndex| {
+            self.checks.get(index.as_usize()).map_or("?", |decl| decl.id.as_str())
+        };
+        match event {
+            Event::RunOpened { run, checks, policy, .. } => {
+                format!("{run}  checks {}  attempts {}", checks.len(), policy.max_attempts)
+            }
+            Event::WorldObserved { phase, manifest, .. } => {
+                format!("{phase:?}  manifest {}", manifest.short()).to_lowercase()
+            }
+            Event::WorldUnreadable { code, .. } | Event::DelegateFailed { code, .. } => {
+                format!("[{code}]")
+            }
+            Event::CheckStarted { check, tries, .. } => match tries {
+                1 => name(*check).to_owned(),
+                tries => format!("{}  try {tries}", name(*check)),
+            },
+            Event::CheckRed { check, finding, elapsed_ms, .. }
+            | Event::CheckFinished { check, finding, elapsed_ms, .. } => {
+                format!("{}  {}  {elapsed_ms} ms", name(*check), said(finding))
+            }
+            Event::DelegateDispatched { attempt, .. } => format!("attempt {attempt}"),
+            Event::ClaimReceived { candidate, .. } => format!("candidate {}", candidate.short()),
+            Event::VerdictMerged { judgement, code, attempts, .. } => {
+                format!("{}  [{code}]  attempts {attempts}", judgement.as_str())
+            }
+            Event::RunResumed { interruptions } => format!("interruptions {interruptions}"),
+            Event::Escalated { instead_of, code } => format!("instead of {instead_of}  [{code}]"),
+            Event::Answered { answer, .. } => format!("{answer:?}").to_lowercase(),
+            Event::OutcomeDecided { outcome, code, waived } => {
+                format!("{outcome}  [{code}]{}", if *waived { "  waived" } else { "" })
+            }
+            Event::Sealed { outcome } => outcome.to_string(),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A run as people read it: one line per check and attempt, then the outcome in a word that cannot
+//! be missed.
+
+use std::fmt::Write as _;
+
+use probity_core::{Judgement, Outcome};
+use probity_engine::{AttemptReport, CheckReport, Report};
+
+use super::{Style, Tone, block, line};
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What each check said.
+    Brief,
+    /// And what it observed, and what the delegate answered.
+    Full,
+}
+
+/// Lines of one reason that are shown; the whole of it is in `--json`.
+const MAX_REASON_LINES: usize = 20;
+/// Lines of a response that are shown.
+const MAX_RESPONSE_LINES: usize = 10;
+/// The widest column of check names, in characters.
+const MAX_ID_WIDTH: usize = 40;
+
+const PROVES_NOTHING: &str = "passed before the delegate started: its pass proves nothing";
+
+/// The run as text, each line ended.
+pub(crate) fn render(report: &Report, style: Style, detail: Detail) -> String {
+    let mut text = String::new();
+    let rows = rows(report);
+    let widths = Widths::of(&rows);
+    for row in &rows {
+        row.write(&mut text, &widths, style, detail);
+    }
+    for check in proving_nothing(report) {
+        let flag = style.paint(Tone::Warn, "note");
+        push_line(&mut text, &format!("{flag}  {} {PROVES_NOTHING}", check.id));
+    }
+    if detail == Detail::Full {
+        response(&mut text, report, style);
+    }
+    headline(&mut text, report, style);
+    text
+}
+
+/// What a reader would do next, if there is something.
+pub(crate) fn next_step(report: &Report) -> Option<String> {
+    let run = &report.run_id;
+    let log = format!("probity log show {run}");
+    Some(match report.outcome {
+        None => format!("probity run --resume {run}"),
+        Some(Outcome::Verified) => format!("probity recheck {run} says whether it still holds"),
+        Some(Outcome::Escalated) => {
+            format!("probity run --resume {run} --answer reject|waive|ATTEMPTS --by NAME")
+        }
+        Some(_) => match code_to_explain(report) {
+            Some(code) => format!("probity explain {code}; {log}"),
+            None => log,
+        },
+    })
+}
+
+/// One line of one attempt.
+struct Row<'a> {
+    label: String,
+    check: Option<&'a CheckReport>,
+    verdict: &'a str,
+}
+
+struct Widths {
+    label: usize,
+    verdict: usize,
+    id: usize,
+}
+
+fn rows(report: &Report) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    let mut counted = 0_u32;
+    for attempt in &report.history {
+        counted = counted.saturating_add(attempt.counted.into());
+        let mut label = match attempt.counted {
+            true => format!("attempt {counted}"),
+            false => format!("claim {} (not counted)", attempt.turn),
+        };
+        if attempt.checks.is_empty() {
+            rows.push(Row { label, check: None, verdict: attempt.verdict.as_str() });
+            continue;
+        }
+        for check in &attempt.checks {
+            let label = std::mem::take(&mut label);
+            rows.push(Row { label, check: Some(check), verdict: check.verdict });
+        }
+    }
+    rows
+}
+
+impl Widths {
+    fn of(rows: &[Row<'_>]) -> Self {
+        let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
+        let id = |row: &Row<'_>| row.check.map_or(0, |check| check.id.as_str().chars().count());
+        Self {
+            label: widest(&mut rows.iter().map(|row| row.label.chars().count())),
+            verdict: widest(&mut rows.iter().map(|row| row.verdict.chars().count())),
+            id: widest(&mut rows.iter().map(id)).min(MAX_ID_WIDTH),
+        }
+    }
+}
+
+impl Row<'_> {
+    fn write(&self, text: &mut String, widths: &Widths, style: Style, detail: Detail) {
+        let Widths { label, verdict, id } = *widths;
+        let word = style.paint(verdict_tone(self.verdict), &format!("{:verdict$}", self.verdict));
+        let start = format!("{:label$}  {word}", self.label);
+        let Some(check) = self.check else { return push_line(text, &start) };
+        let mut reason = block(&check.reason).into_iter();
+        let first = reason.next().unwrap_or_default();
+        let is_passed = check.verdict == "pass";
+        let code = match check.code.as_ref().filter(|_| !is_passed) {
+            Some(code) => style.paint(Tone::Dim, &format!("  [{code}]")),
+            None => String::new(),
+        };
+        push_line(text, &format!("{start}  {:id$}  {first}{code}", check.id.as_str()));
+        let indent = label + 2 + verdict + 2;
+        for more in reason.clone().take(MAX_REASON_LINES) {
+            push_line(text, &format!("{:indent$}{more}", ""));
+        }
+        if reason.count() > MAX_REASON_LINES {
+            push_line(text, &format!("{:indent$}...", ""));
+        }
+        if detail == Detail::Full {
+            self.write_evidence(text, check, indent, style);
+        }
+    }
+
+    fn write_evidence(&self, text: &mut String, check: &CheckReport, indent: usize, style: Style) {
+        for seen in &check.evidence {
+            let digest = match seen.digest {
+                Some(digest) => format!("  sha256 {}…", digest.short()),
+                None => String::new(),
+            };
+            let seen = format!("saw {}: {}{digest}", line(&seen.source), line(&seen.observed));
+            push_line(text, &format!("{:indent$}{}", "", style.paint(Tone::Dim, &seen)));
+        }
+        if check.elapsed_ms > 0 {
+            let took = style.paint(Tone::Dim, &format!("took {} ms", check.elapsed_ms));
+            push_line(text, &format!("{:indent$}{took}", ""));
+        }
+    }
+}
+
+fn response(text: &mut String, report: &Report, style: Style) {
+    let Some(claim) = &report.claim else { return };
+    push_line(text, &style.paint(Tone::Dim, "the delegate said:"));
+    let lines = block(&claim.response);
+    for said in lines.iter().take(MAX_RESPONSE_LINES) {
+        push_line(text, &format!("  {said}"));
+    }
+    if lines.len() > MAX_RESPONSE_LINES {
+        push_line(text, "  ...");
+    }
+    let calls = claim.tool_calls.len();
+    if calls > 0 {
+        push_line(text, &format!("  ({calls} tool calls)"));
+    }
+}
+
+fn headline(text: &mut String, report: &Report, style: Style) {
+    let (word, tone) = match report.outcome {
+        None => ("NOT FINISHED".to_owned(), Tone::Warn),
+        Some(outcome) => (outcome.as_str().to_uppercase().replace('_', " "), outcome_tone(outcome)),
+    };
+    let mut headline = style.paint(tone, &word);
+    if report.waived {
+        headline.push_str(" (waived by a human)");
+    }
+    match report.attempts {
+        0 => {}
+        1 => headline.push_str(" after 1 attempt"),
+        attempts => {
+            let _ = write!(headline, " after {attempts} attempts");
+        }
+    }
+    let facts = facts(report);
+    let mut why = why(report).into_iter();
+    match why.next() {
+        None => push_line(text, &format!("{headline} · {facts}")),
+        Some(first) => {
+            push_line(text, &format!("{headline}: {first}"));
+            why.take(MAX_REASON_LINES).for_each(|more| push_line(text, &format!("  {more}")));
+            push_line(text, &facts);
+        }
+    }
+}
+
+fn facts(report: &Report) -> String {
+    let mut facts = format!("run {}", report.run_id);
+    match report.interruptions {
+        0 => {}
+        1 => facts.push_str(" · 1 interruption"),
+        count => {
+            let _ = write!(facts, " · {count} interruptions");
+        }
+    }
+    match &report.seal {
+        Some(seal) => {
+            let (events, head) = (seal.events, seal.head.short());
+            let _ = write!(facts, " · sealed, {events} events, head {head}…");
+        }
+        None => facts.push_str(" · not sealed"),
+    }
+    facts
+}
+
+/// Why the run ended as it did, as clean lines; none where the word says it all.
+fn why(report: &Report) -> Vec<String> {
+    match report.outcome {
+        Some(Outcome::Verified) => Vec::new(),
+        None => vec!["the run was interrupted, or another process still drives it".to_owned()],
+        Some(Outcome::Unverified) => vec![unverified(report).to_owned()],
+        Some(Outcome::Faulted) => deciding(report, "fault").map_or_else(
+            || ended(report),
+            |check| prefixed(&format!("the verifier `{}` broke: ", check.id), check),
+        ),
+        Some(Outcome::Inconclusive) => deciding(report, "inconclusive").map_or_else(
+            || ended(report),
+            |check| prefixed(&format!("`{}` could not tell: ", check.id), check),
+        ),
+        Some(Outcome::Exhausted | Outcome::Rejected | Outcome::Escalated) => {
+            let budget = budget(report);
+            match last(report).and_then(|attempt| rejecting(attempt)) {
+                Some(check) => prefixed(&format!("{budget}{}: ", check.id), check),
+                None => ended(report),
+            }
+        }
+        Some(Outcome::DelegateFailed | Outcome::Cancelled) => ended(report),
+    }
+}
+
+/// Which budget ran out, where it is not the plain number of attempts.
+fn budget(report: &Report) -> String {
+    match (report.outcome, report.code.as_ref().map(|code| code.as_str())) {
+        (Some(Outcome::Exhausted), Some(code)) if code != "attempts" => format!("[{code}] "),
+        (Some(Outcome::Escalated), _) => "a human is asked; ".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The message of a failure, or at least its code.
+fn ended(report: &Report) -> Vec<String> {
+    let code = report.code.as_ref().map(|code| format!("[{code}]"));
+    let mut lines = block(report.failure.as_deref().unwrap_or_default());
+    match (lines.last_mut(), code) {
+        (Some(last), Some(code)) => {
+            last.push_str("  ");
+            last.push_str(&code);
+        }
+        (None, Some(code)) => lines.push(code),
+        (_, None) => {}
+    }
+    lines
+}
+
+fn prefixed(prefix: &str, check: &CheckReport) -> Vec<String> {
+    let mut lines = block(&check.reason);
+    let code = check.code.as_ref().map_or(String::new(), |code| format!("  [{code}]"));
+    match lines.first_mut() {
+        Some(first) => *first = format!("{prefix}{first}{code}"),
+        None => lines.push(format!("{prefix}{}", code.trim_start())),
+    }
+    lines
+}
+
+fn unverified(report: &Report) -> &'static str {
+    if report.checks.is_empty() {
+        "nothing checked this result"
+    } else if proving_nothing(report).next().is_some() {
+        "nothing that checked this result could tell it from no work at all"
+    } else {
+        "no check applied to this result"
+    }
+}
+
+fn last(report: &Report) -> Option<&AttemptReport> {
+    report.history.last()
+}
+
+fn deciding<'a>(report: &'a Report, verdict: &str) -> Option<&'a CheckReport> {
+    last(report)?.checks.iter().find(|check| check.verdict == verdict)
+}
+
+/// The check that shut the gate: the first that is as bad as the merged verdict.
+fn rejecting(attempt: &AttemptReport) -> Option<&CheckReport> {
+    let as_bad = |check: &&CheckReport| match attempt.verdict {
+        Judgement::Fail => check.verdict == "fail" || check.code.as_ref() == Some(&attempt.code),
+        verdict => check.verdict == verdict.as_str(),
+    };
+    attempt.checks.iter().find(as_bad)
+}
+
+fn code_to_explain(report: &Report) -> Option<&str> {
+    let attempt = last(report);
+    let of_check = attempt.and_then(|attempt| match report.outcome? {
+        Outcome::Faulted => deciding(report, "fault"),
+        Outcome::Inconclusive => deciding(report, "inconclusive"),
+        Outcome::Exhausted | Outcome::Rejected => rejecting(attempt),
+        _ => None,
+    });
+    let code = of_check.and_then(|check| check.code.as_ref()).or(report.code.as_ref());
+    code.map(|code| code.as_str())
+}
+
+fn proving_nothing(report: &Report) -> impl Iterator<Item = &CheckReport> {
+    let proves_nothing =
+        |check: &&CheckReport| check.verdict == "pass" && check.discriminating == Some(false);
+    report.checks.iter().filter(proves_nothing)
+}
+
+fn verdict_tone(verdict: &str) -> Tone {
+    match verdict {
+        "pass" => Tone::Good,
+        "revise" | "fail" | "fault" => Tone::Bad,
+        "inconclusive" | "unverified" => Tone::Warn,
+        _ => Tone::Dim,
+    }
+}
+
+const fn outcome_tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Verified => Tone::Good,
+        Outcome::Inconclusive | Outcome::Unverified | Outcome::Cancelled | Outcome::Escalated => {
+            Tone::Warn
+        }
+        Outcome::Exhausted | Outcome::Rejected | Outcome::Faulted | Outcome::DelegateFailed => {
+            Tone::Bad
+        }
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}

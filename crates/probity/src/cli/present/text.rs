@@ -1,0 +1,66 @@
+//! Text from the world, made safe for a terminal.
+
+/// The text on one line, with nothing in it that moves a cursor, colours, or hides.
+pub(crate) fn line(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for (index, part) in text.trim_end().lines().enumerate() {
+        if index > 0 {
+            clean.push(' ');
+        }
+        push_visible(&mut clean, part);
+    }
+    clean
+}
+
+/// The text as lines, each as [`line`] makes it. Empty lines at the end are dropped.
+pub(crate) fn block(text: &str) -> Vec<String> {
+    let part = |part: &str| {
+        let mut clean = String::with_capacity(part.len());
+        push_visible(&mut clean, part);
+        clean
+    };
+    text.trim_end().lines().map(part).collect()
+}
+
+fn push_visible(clean: &mut String, text: &str) {
+    for char in text.chars() {
+        match char {
+            '\t' => clean.push_str("    "),
+            char if char.is_control() || is_invisible(char) => clean.extend(char.escape_default()),
+            char => clean.push(char),
+        }
+    }
+}
+
+/// Characters that turn the direction of what follows, or take no room: they make one text look
+/// like another.
+const fn is_invisible(char: char) -> bool {
+    matches!(
+        char,
+        '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_instead() {
+        let hostile = "a\u{1b}[2Jb\u{9b}31mc\u{7}\r\u{8}d\u{202e}e\u{200b}";
+        let shown = line(hostile);
+        assert_eq!(shown, r"a\u{1b}[2Jb\u{9b}31mc\u{7}\r\u{8}d\u{202e}e\u{200b}");
+        assert!(!shown.chars().any(|char| char.is_control() || is_invisible(char)));
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_a_block_keeps_them() {
+        assert_eq!(line("a\r\nb\n\n"), "a b");
+        assert_eq!(block("a\r\n\n\tb\n\n"), ["a", "", "    b"]);
+        assert_eq!(line("größe 測 ✓"), "größe 測 ✓");
+    }
+}

@@ -1,0 +1,225 @@
+//! A run while it goes on, on standard error: one live line on a terminal, plain lines in a pipe.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use probity_core::{
+    Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, Phase, VerdictKind,
+};
+use probity_engine::Watch;
+
+/// How often the live line moves.
+const TICK: Duration = Duration::from_millis(120);
+
+/// Watches a run for whoever started it.
+pub(super) struct Progress {
+    face: Face,
+    state: Mutex<State>,
+}
+
+/// Where progress is shown.
+enum Face {
+    /// Nowhere.
+    Quiet,
+    /// As lines.
+    Lines,
+    /// As one line that changes.
+    Live(ProgressBar),
+}
+
+/// What the entries said so far.
+#[derive(Default)]
+struct State {
+    checks: Vec<CheckDecl>,
+    max_attempts: u32,
+    attempt: u32,
+    rejected: Option<String>,
+}
+
+impl Progress {
+    /// Live where standard error is a terminal, otherwise lines; quiet where JSON was asked for and
+    /// nobody looks on.
+    pub(super) fn new(json: bool) -> Self {
+        let face = match (io::stderr().is_terminal(), json) {
+            (true, _) => Face::Live(live_line()),
+            (false, true) => Face::Quiet,
+            (false, false) => Face::Lines,
+        };
+        Self { face, state: Mutex::default() }
+    }
+
+    /// Takes in what a run's log holds already, so that checks have their names after a resume.
+    #[expect(dead_code, reason = "for a resumed run, whose opening entry is not told again")]
+    pub(super) fn catch_up(&self, entries: &[Entry]) {
+        let mut state = self.state();
+        for entry in entries {
+            state.step(&entry.event);
+        }
+    }
+
+    /// Clears the live line, so that the result stands alone.
+    pub(super) fn finish(&self) {
+        if let Face::Live(bar) = &self.face {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Watch for Progress {
+    fn entry(&self, entry: &Entry) {
+        let mut state = self.state();
+        let told = state.step(&entry.event);
+        match &self.face {
+            Face::Quiet => {}
+            Face::Lines => {
+                if let Some(line) = told {
+                    let _ = writeln!(io::stderr(), "{line}");
+                }
+            }
+            Face::Live(bar) => {
+                if let Some(now) = state.now(&entry.event) {
+                    bar.set_message(now);
+                    bar.reset_elapsed();
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    /// Takes an event in, and says it in a line where it matters to people.
+    fn step(&mut self, event: &Event) -> Option<String> {
+        match event {
+            Event::RunOpened { run, policy, checks, .. } => {
+                self.checks.clone_from(checks);
+                self.max_attempts = policy.max_attempts;
+                let (checks, attempts) = (count(checks.len(), "check"), policy.max_attempts);
+                Some(format!("run {run}: {checks}, at most {attempts} attempts"))
+            }
+            Event::CheckRed {
+                check, discrimination: Discrimination::NonDiscriminating, ..
+            } => Some(format!("{} passes already, before the delegate starts", self.name(*check))),
+            Event::DelegateDispatched { attempt, .. } => {
+                self.attempt = *attempt;
+                Some(format!("{}: the delegate works", self.attempt()))
+            }
+            Event::ClaimReceived { .. } => Some(format!("{}: claim received", self.attempt())),
+            Event::DelegateFailed { code, .. } => {
+                Some(format!("{}: the delegate failed [{code}]", self.attempt()))
+            }
+            Event::WorldUnreadable { code, .. } => {
+                Some(format!("the workspace cannot be read [{code}]"))
+            }
+            Event::CheckFinished { check, finding, elapsed_ms, .. } => {
+                let said = said(finding);
+                if finding.verdict() != Some(VerdictKind::Pass) {
+                    self.rejected = Some(said.clone());
+                }
+                let name = self.name(*check);
+                Some(format!("{}: {name} {said}, {elapsed_ms} ms", self.attempt()))
+            }
+            Event::RunResumed { interruptions } => {
+                let times = count(usize::try_from(*interruptions).unwrap_or(0), "interruption");
+                Some(format!("taken up again after {times}"))
+            }
+            Event::Escalated { code, .. } => Some(format!("a human is asked [{code}]")),
+            Event::Answered { answer, .. } => {
+                if let Answer::Continue { attempts } = answer {
+                    self.max_attempts = self.max_attempts.saturating_add(*attempts);
+                }
+                Some("the human answered".to_owned())
+            }
+            Event::OutcomeDecided { outcome, code, .. } => Some(format!("{outcome} [{code}]")),
+            Event::CheckRed { .. }
+            | Event::WorldObserved { .. }
+            | Event::CheckStarted { .. }
+            | Event::VerdictMerged { .. }
+            | Event::Sealed { .. } => None,
+        }
+    }
+
+    /// What is going on from this event on, for the live line.
+    fn now(&self, event: &Event) -> Option<String> {
+        let doing = match event {
+            Event::RunOpened { .. } => "reading the workspace".to_owned(),
+            Event::CheckStarted { phase: Phase::Before, check, .. } => {
+                return Some(format!("before the start · check {}", self.name(*check)));
+            }
+            Event::CheckStarted { check, tries: 1, .. } => format!("check {}", self.name(*check)),
+            Event::CheckStarted { check, tries, .. } => {
+                format!("check {}, try {tries}", self.name(*check))
+            }
+            Event::DelegateDispatched { .. } => match &self.rejected {
+                Some(said) => format!("the delegate works (last: {said})"),
+                None => "the delegate works".to_owned(),
+            },
+            Event::ClaimReceived { .. } => "reading the workspace".to_owned(),
+            _ => return None,
+        };
+        Some(match self.attempt {
+            0 => doing,
+            _ => format!("{} · {doing}", self.attempt()),
+        })
+    }
+
+    fn attempt(&self) -> String {
+        match self.max_attempts {
+            0 => format!("attempt {}", self.attempt),
+            max_attempts => format!("attempt {} of {max_attempts}", self.attempt),
+        }
+    }
+
+    fn name(&self, check: CheckIndex) -> String {
+        match self.checks.get(check.as_usize()) {
+            Some(decl) => decl.id.to_string(),
+            None => format!("check {}", check.as_usize().saturating_add(1)),
+        }
+    }
+}
+
+fn live_line() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    // The template is a constant; the fallback only changes how it looks.
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    bar.set_style(style);
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// A finding in a few words. Events hold no content, so these are words and codes only.
+pub(super) fn said(finding: &Finding) -> String {
+    match finding {
+        Finding::NotApplicable => "does not apply".to_owned(),
+        Finding::Fault { code, .. } => format!("fault [{code}]"),
+        Finding::Verdict { verdict: VerdictKind::Pass, .. } => "pass".to_owned(),
+        Finding::Verdict { verdict, code, .. } => {
+            let verdict = match verdict {
+                VerdictKind::Pass => "pass",
+                VerdictKind::Revise => "revise",
+                VerdictKind::Fail => "fail",
+                VerdictKind::Inconclusive => "inconclusive",
+            };
+            format!("{verdict} [{code}]")
+        }
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
