@@ -141,6 +141,18 @@ async fn a_public_name_can_be_served_from_loopback_by_naming_it() {
 }
 
 #[tokio::test]
+async fn a_final_dot_changes_neither_the_rule_nor_the_connection() {
+    let server = ok_server().await;
+    for (rule, url) in [("dot.test", "http://dot.test./"), ("dot.test.", "http://DOT.test/")] {
+        let answers = vec![vec![server.address()]];
+        let resolver =
+            StubResolver::new().name("dot.test.", answers.clone()).name("dot.test", answers);
+        let (client, _) = with_resolver(policy(&[rule], &["127.0.0.1"]), resolver);
+        assert_eq!(get(&client, url).await.unwrap().status, 200, "{rule} {url}");
+    }
+}
+
+#[tokio::test]
 async fn user_information_and_other_schemes_are_bad_urls() {
     let server = ok_server().await;
     let address = host(server.address());
