@@ -112,6 +112,20 @@ impl Files {
         }
     }
 
+    /// Where a regular file lies, without links: for a reader that opens paths by itself. `None`
+    /// where there is nothing. The files of an example lie nowhere.
+    pub(crate) fn locate(&self, path: &str) -> Result<Option<PathBuf>, FilesError> {
+        let Self::Rooted(workspace) = self else { return Ok(None) };
+        // Opening it says that it is inside, a regular file, and readable.
+        if workspace.open_file(path)?.is_none() {
+            return Ok(None);
+        }
+        let root = workspace.root();
+        let escapes = || PathError::Escapes { path: path.to_owned() };
+        let at = root.join(path).canonicalize().map_err(|_| escapes())?;
+        if at.starts_with(root) { Ok(Some(at)) } else { Err(escapes().into()) }
+    }
+
     /// Every file and folder below the root whose path fits the pattern, sorted. Links are listed
     /// but not entered.
     pub(crate) fn glob(&self, pattern: &str) -> Result<Vec<String>, FilesError> {

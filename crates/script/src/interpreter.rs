@@ -340,3 +340,35 @@ impl Ask for NoHost {
         Err(GateError::Invalid("there is no host here".to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A figure, not an assertion.
+    #[test]
+    #[ignore = "prints figures"]
+    fn latency() {
+        let text = "def run(result):\n    parsed = json.decode(result['response'], default = None)\n    \
+                    return json.encode({'verified': parsed != None, 'reason': ''})\n";
+        let (name, args) = ("check.star".to_owned(), serde_json::json!({}));
+        let source = Source { entry: Entry::Run, name, text: text.to_owned(), args };
+        let bounds = Bounds {
+            limits: Limits::default(),
+            deadline: Instant::now() + Duration::from_secs(600),
+            is_abandoned: Rc::new(|| false),
+        };
+        let loaded = load(&source, &bounds).unwrap();
+        let claim = serde_json::json!({"response": "{\"id\": 7}", "tool_calls": []});
+        let calls = 100_000;
+        let started = Instant::now();
+        for _ in 0..calls {
+            let input = Input { claim: claim.clone(), ..Input::default() };
+            call(&loaded, input, Box::new(NoHost), &bounds).result.unwrap();
+        }
+        let each = started.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
+        println!("call of a loaded script: {each:.2} µs");
+    }
+}

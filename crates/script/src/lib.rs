@@ -9,6 +9,7 @@ mod answer;
 mod builtins;
 mod conversation;
 mod data;
+mod database;
 mod example;
 mod fault;
 mod files;

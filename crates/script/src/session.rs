@@ -163,6 +163,11 @@ impl Session {
         &self.limits
     }
 
+    /// The end of the script's own time.
+    pub(crate) const fn deadline(&self) -> Instant {
+        self.deadline.get()
+    }
+
     /// The world's files.
     pub(crate) fn files(&self) -> starlark::Result<&Files> {
         if let Some(files) = self.files.get() {
@@ -193,7 +198,7 @@ impl Session {
     }
 
     /// Ends the script because ground truth is out of reach.
-    fn leave(&self, reason: String) -> starlark::Error {
+    pub(crate) fn leave(&self, reason: String) -> starlark::Error {
         self.stop.replace(Some(Stop::Inconclusive { reason: reason.clone() }));
         raise(reason)
     }

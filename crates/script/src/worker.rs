@@ -28,8 +28,9 @@ const SPARE_CPU_SECONDS: u64 = 2;
 /// a terminal.
 #[must_use]
 pub fn worker_main() -> ExitCode {
-    // The parent reports what went wrong; a panic text on standard error would say it twice, but it
-    // is also what tells memory exhaustion from other deaths, so the default hook stays.
+    // A panic of the interpreter is caught and reported as a fault. Its text on standard error would
+    // only mislead whoever reads there why a worker died later.
+    std::panic::set_hook(Box::new(|_| {}));
     match Worker::new().serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -4,6 +4,7 @@ mod fs;
 mod host;
 mod json;
 mod pure;
+mod sqlite;
 mod text;
 
 use std::sync::LazyLock;
@@ -25,6 +26,7 @@ pub(crate) fn globals() -> &'static Globals {
         builder.namespace("fs", fs::members);
         builder.namespace("http", host::http);
         builder.namespace("git", host::git);
+        builder.namespace("sqlite", sqlite::members);
         builder.namespace("exec", host::exec);
         builder.namespace("time", host::time);
         builder.namespace("changes", host::changes);

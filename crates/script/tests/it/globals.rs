@@ -325,3 +325,67 @@ async fn questions_to_git() {
     std::fs::write(dir.join("b.txt"), "x").unwrap();
     all_true(&setup, &world, &["not git.is_clean()"]).await;
 }
+
+#[tokio::test]
+async fn databases_are_read_and_left_alone() {
+    let world = World::new(&[("note.txt", "no database")]);
+    let path = world.dir.path().join("data.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.pragma_update(None, "journal_mode", "WAL").unwrap();
+    db.execute_batch(
+        "CREATE TABLE t (id INTEGER, name TEXT, share REAL, raw BLOB);
+         INSERT INTO t VALUES (1, 'a', 0.5, x'00ff'), (2, NULL, 1.5, NULL);",
+    )
+    .unwrap();
+    db.close().unwrap();
+    let before = entries(&world);
+    for setup in Setup::both() {
+        all_true(&setup, &world, &[
+            "sqlite.query('data.db', 'SELECT id, name FROM t ORDER BY id') == [{'id': 1, 'name': 'a'}, {'id': 2, 'name': None}]",
+            "sqlite.query('data.db', 'SELECT count(*) AS n FROM t')[0]['n'] == 2",
+            "sqlite.query('data.db', 'SELECT share, raw FROM t WHERE id = 1') == [{'share': 0.5, 'raw': '00ff'}]",
+            "sqlite.query('none.db', 'SELECT 1', default = None) == None",
+            "sqlite.query('note.txt', 'SELECT 1 FROM t', default = None) == None",
+            "sqlite.query('data.db', 'SELECT x FROM nope', default = []) == []",
+        ])
+        .await;
+        for (call, code) in [
+            ("sqlite.query('none.db', 'SELECT 1')", "script_raise"),
+            ("sqlite.query('data.db', 'SELEC 1', default = None)", "script_raise"),
+            ("sqlite.query('data.db', 'DELETE FROM t', default = None)", "script_raise"),
+            ("sqlite.query('data.db', 'SELECT 1; SELECT 2', default = None)", "script_raise"),
+            ("sqlite.query('../x.db', 'SELECT 1', default = None)", "path_outside"),
+        ] {
+            let source = format!("def run(result):\n    {call}\n    return True\n");
+            let fault = setup.run(&source, &world).await.expect_err(call);
+            assert_eq!(fault.code.as_str(), code, "{call}: {fault}");
+        }
+    }
+    assert_eq!(entries(&world), before);
+}
+
+#[tokio::test]
+async fn an_endless_query_is_stopped() {
+    let world = World::new(&[]);
+    rusqlite::Connection::open(world.dir.path().join("data.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE t (id INTEGER)")
+        .unwrap();
+    let sql =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+    let source =
+        format!("def run(result):\n    sqlite.query('data.db', '{sql}')\n    return True\n");
+    for mut setup in Setup::both() {
+        setup.limits.wall_ms = 1_000;
+        let fault = setup.run(&source, &world).await.unwrap_err();
+        assert_eq!(fault.code.as_str(), "script_timeout", "{fault}");
+    }
+}
+
+fn entries(world: &World) -> Vec<String> {
+    let entries = std::fs::read_dir(world.dir.path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}

@@ -8,33 +8,33 @@ use probity_verifier::Verifier as _;
 
 use crate::support::{Setup, World, testdata};
 
-/// The faults each may end in: which wall it hits first can depend on the machine, and on a busy
-/// one the clock can be faster than every other.
+/// The faults each may end in besides `script_timeout`: which wall it hits first can depend on the
+/// machine, and on a busy one the clock can be faster than every other.
 const SCRIPTS: &[(&str, &[&str])] = &[
-    ("nested_loops", &["script_ticks", "script_timeout"]),
-    ("long_range", &["script_ticks", "script_heap", "script_timeout"]),
+    ("nested_loops", &["script_ticks"]),
+    ("long_range", &["script_ticks", "script_heap"]),
     ("recursion", &["script_depth"]),
-    ("comprehension", &["script_ticks", "script_heap", "script_timeout"]),
+    ("comprehension", &["script_ticks", "script_heap"]),
     ("cyclic_json", &["script_depth"]),
     ("cyclic_return", &["script_depth"]),
     ("deep_equal", &["script_depth", "script_raise"]),
     ("deep_json", &["script_depth"]),
     ("deep_return", &["script_depth"]),
     ("deep_str", &["script_depth", "script_crash"]),
-    ("repeat_text", &["script_heap", "script_timeout"]),
-    ("replace_blow_up", &["script_heap", "script_timeout"]),
-    ("join_blow_up", &["script_heap", "script_timeout"]),
-    ("sorted_range", &["script_heap", "script_timeout"]),
-    ("many_keys", &["script_ticks", "script_heap", "script_timeout"]),
-    ("text_doubling", &["script_heap", "script_timeout"]),
-    ("list_of_range", &["script_heap", "script_timeout"]),
-    ("repeat_list", &["script_heap", "script_timeout"]),
-    ("big_integers", &["script_timeout", "script_heap"]),
+    ("repeat_text", &["script_heap"]),
+    ("replace_blow_up", &["script_heap"]),
+    ("join_blow_up", &["script_heap"]),
+    ("sorted_range", &["script_heap"]),
+    ("many_keys", &["script_ticks", "script_heap"]),
+    ("text_doubling", &["script_heap"]),
+    ("list_of_range", &["script_heap"]),
+    ("repeat_list", &["script_heap"]),
+    ("big_integers", &["script_heap"]),
     ("print_bomb", &["script_output"]),
     ("return_bomb", &["script_output"]),
     ("text_bomb", &["script_output"]),
-    ("top_level_list", &["script_heap", "script_timeout"]),
-    ("top_level_comprehension", &["script_ticks", "script_heap", "script_timeout"]),
+    ("top_level_list", &["script_heap"]),
+    ("top_level_comprehension", &["script_ticks", "script_heap"]),
     ("pattern_bomb", &["script_raise"]),
     ("format_width", &["script_raise"]),
 ];
@@ -50,7 +50,8 @@ async fn every_hostile_script_ends_in_a_fault() {
         let started = Instant::now();
         let fault = verifier.verify(&world.ctx).await.expect_err(name);
         let elapsed = started.elapsed();
-        assert!(codes.contains(&fault.code.as_str()), "{name}: {fault}");
+        let code = fault.code.as_str();
+        assert!(code == "script_timeout" || codes.contains(&code), "{name}: {fault}");
         assert!(fault.location.unwrap().contains(".star"), "{name}");
         assert!(elapsed < Duration::from_secs(30), "{name} took {elapsed:?}");
         let next = setup.run("def run(result):\n    return True\n", &world).await.unwrap();

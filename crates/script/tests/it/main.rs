@@ -8,11 +8,13 @@
     reason = "a test that meets the unexpected should stop at once"
 )]
 
+mod docs;
 mod examples;
 mod faults;
 mod globals;
 mod hooks;
 mod hostile;
+mod latency;
 mod pool;
 mod returns;
 mod seeds;
