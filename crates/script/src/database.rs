@@ -92,7 +92,7 @@ fn read(db: &Connection, sql: &str) -> Result<Rows, QueryError> {
     if !statement.readonly() {
         return Err(QueryError::Writes);
     }
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut answer = Vec::new();
     let mut bytes = 0_usize;
     let mut rows = statement.query([])?;
