@@ -13,6 +13,10 @@ use probity_verifier::{CheckContext, Manifest, SnapshotRules, Workspace, snapsho
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+/// What a loaded machine may add to a bound; without the bound, each of the waits lasts a minute or
+/// for ever.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A temporary workspace.
 pub(super) struct Bed {
     dir: TempDir,
@@ -194,11 +198,11 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-/// Waits until something holds, which other processes bring about; fails after ten seconds.
+/// Waits until something holds, which other processes bring about; fails after thirty seconds.
 pub(super) fn until(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < Duration::from_secs(10), "never: {what}");
+        assert!(started.elapsed() < Duration::from_secs(30), "never: {what}");
         std::thread::yield_now();
     }
 }

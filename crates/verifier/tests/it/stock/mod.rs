@@ -1,10 +1,6 @@
 //! Stock effects and the grammar in which they are written down.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot set up its world fails"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world fails")]
 
 mod bed;
 mod changes_only;
