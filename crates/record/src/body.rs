@@ -104,8 +104,8 @@ impl<'a> Envelope<'a> {
 
 impl Record {
     /// Reads one line (without its newline) and checks everything that a line can prove alone: the
-    /// envelope, the hash, the canonical form, the version, the shape. Its place in the chain is for
-    /// [`crate::verify_records`].
+    /// envelope, the hash, the canonical form, the version, the shape. Its place in the chain is
+    /// for [`crate::verify_records`].
     ///
     /// # Errors
     /// [`LineFault`]: the first thing that is wrong with the line.

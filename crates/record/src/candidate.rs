@@ -1,10 +1,11 @@
 //! The hash that names a candidate: SHA-256 of what Python's `json.dumps(value, sort_keys=True,
 //! separators=(',', ':'), ensure_ascii=True)` prints.
 //!
-//! This is *not* the canonical JSON of records. It keeps `1.0` apart from `1`, prints non-ASCII text
-//! as `\uXXXX`, sorts keys by code point, and lays out floats as Python does, so that a hash equals the
-//! one that a Python host computed for the same value. Two limits: an integer beyond 64 bits reaches a
-//! `serde_json::Value` as a float and is hashed as one, and a lone surrogate cannot be read at all.
+//! This is *not* the canonical JSON of records. It keeps `1.0` apart from `1`, prints non-ASCII
+//! text as `\uXXXX`, sorts keys by code point, and lays out floats as Python does, so that a hash
+//! equals the one that a Python host computed for the same value. Two limits: an integer beyond 64
+//! bits reaches a `serde_json::Value` as a float and is hashed as one, and a lone surrogate cannot
+//! be read at all.
 
 use probity_core::{Claim, Digest};
 use serde_json::{Map, Number, Value};
@@ -20,10 +21,10 @@ pub fn candidate_hash(value: &Value) -> Digest {
 
 /// The candidate hash of a claim.
 ///
-/// A typed claim is its `output`. An untyped one is
-/// `{"response": …, "tool_calls": [{"arguments": …, "name": …}, …]}`: what the delegate said and did.
-/// The ids of calls and the texts of results are left out, because a repeated claim gets new ids, and
-/// results are what the world answered, not what is claimed.
+/// A typed claim is its `output`. An untyped one is `{"response": …, "tool_calls": [{"arguments":
+/// …, "name": …}, …]}`: what the delegate said and did. The ids of calls and the texts of results
+/// are left out, because a repeated claim gets new ids, and results are what the world answered,
+/// not what is claimed.
 #[must_use]
 pub fn claim_candidate(claim: &Claim) -> Digest {
     if let Some(output) = &claim.output {

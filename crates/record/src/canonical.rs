@@ -17,8 +17,8 @@ pub use parse::{ParseError, parse_ijson, parse_strict};
 
 pub(crate) use number::Decimal;
 
-/// The deepest nesting of arrays and objects that is read or written. One below the recursion limit of
-/// serde_json, so that every reader here draws the line at the same place.
+/// The deepest nesting of arrays and objects that is read or written. One below the recursion limit
+/// of serde_json, so that every reader here draws the line at the same place.
 pub const MAX_DEPTH: usize = 127;
 
 /// The largest integer that every JSON reader holds exactly: 2^53 − 1.

@@ -8,8 +8,8 @@ use crate::{FormatVersion, LineFault, MAX_RECORD_BYTES, Record, Seal, VersionErr
 
 /// The end of one run log: all that is needed to write the next record.
 ///
-/// [`Chain::append`] moves the chain at once, before the record is stored. A writer whose store then
-/// refuses the record goes back to a clone from before; cloning is cheap.
+/// [`Chain::append`] moves the chain at once, before the record is stored. A writer whose store
+/// then refuses the record goes back to a clone from before; cloning is cheap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
     run: RunId,
@@ -82,11 +82,12 @@ impl Chain {
         Self { run, len: 0, head: GENESIS, sealed: false }
     }
 
-    /// The chain behind a log's last record, given as its line without the newline. Only that line is
-    /// checked; whether the log before it is whole is for [`crate::verify_records`].
+    /// The chain behind a log's last record, given as its line without the newline. Only that line
+    /// is checked; whether the log before it is whole is for [`crate::verify_records`].
     ///
     /// # Errors
-    /// [`ResumeError::Line`] if the line is damaged, [`ResumeError::Version`] if a newer build wrote it.
+    /// [`ResumeError::Line`] if the line is damaged, [`ResumeError::Version`] if a newer build
+    /// wrote it.
     pub fn resume(last: &[u8]) -> Result<Self, ResumeError> {
         Ok(Self::after(&Record::parse(last)?)?)
     }
@@ -109,7 +110,8 @@ impl Chain {
     /// and ends the chain. On an error the chain is as before.
     ///
     /// # Errors
-    /// [`ChainError`]: sealed already, a misplaced `run.opened`, a value without a canonical form, or too long.
+    /// [`ChainError`]: sealed already, a misplaced `run.opened`, a value without a canonical form,
+    /// or too long.
     pub fn append(&mut self, entry: &Entry) -> Result<Line, ChainError> {
         if self.sealed {
             return Err(ChainError::Sealed { run: self.run.clone(), len: self.len });

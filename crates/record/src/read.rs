@@ -14,8 +14,8 @@ pub struct RunRecords {
     pub entries: Vec<Entry>,
     /// The hash of the last record.
     pub head: Digest,
-    /// The seal. `None`: the run is still going on, crashed, or was cut off at a record boundary, which bytes alone
-    /// cannot tell apart. Never take an unsealed log for a finished one.
+    /// The seal. `None`: the run is still going on, crashed, or was cut off at a record boundary,
+    /// which bytes alone cannot tell apart. Never take an unsealed log for a finished one.
     pub seal: Option<Seal>,
 }
 
@@ -38,9 +38,11 @@ pub struct Report {
     pub lines: u64,
     /// The last readable record's hash; 64 zeros if there is none.
     pub head: Digest,
-    /// The seal, where the last line is a readable sealing record. Says nothing unless [`Report::is_whole`].
+    /// The seal, where the last line is a readable sealing record. Says nothing unless
+    /// [`Report::is_whole`].
     pub seal: Option<Seal>,
-    /// All findings, in order. At most [`Report::MAX_FINDINGS`]; counting goes on in `findings_total`.
+    /// All findings, in order. At most [`Report::MAX_FINDINGS`]; counting goes on in
+    /// `findings_total`.
     pub findings: Vec<RecordFinding>,
     /// How many findings there are.
     pub findings_total: usize,

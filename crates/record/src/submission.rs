@@ -7,9 +7,9 @@ use uuid::Uuid;
 /// Published; changing it would rename every submission.
 pub const SUBMISSION_NAMESPACE: Uuid = Uuid::from_u128(0xce42_dc09_57ba_5486_b60d_bafe_d3e5_91b1);
 
-/// UUIDv5 over `run`, newline, `epoch`, newline, `turn`, newline, `candidate`: decimal numbers without
-/// leading zeros, the digest in 64 lower-case hex digits. No part may hold a newline, so no two
-/// submissions share a text.
+/// UUIDv5 over `run`, newline, `epoch`, newline, `turn`, newline, `candidate`: decimal numbers
+/// without leading zeros, the digest in 64 lower-case hex digits. No part may hold a newline, so no
+/// two submissions share a text.
 #[must_use]
 pub fn submission_id(run: &RunId, turn: Turn, candidate: &Digest) -> SubmissionId {
     let text = format!("{run}\n{}\n{}\n{candidate}", turn.epoch, turn.number);

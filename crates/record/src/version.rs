@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct FormatVersion {
     /// Differs: not readable.
     pub major: u16,
-    /// Greater than [`FormatVersion::CURRENT`]'s: readable as far as every name in it is known, never appended to.
+    /// Greater than [`FormatVersion::CURRENT`]'s: readable as far as every name in it is known,
+    /// never appended to.
     pub minor: u16,
 }
 
@@ -29,14 +30,18 @@ pub enum VersionError {
         text: String,
     },
     /// Another major version.
-    #[error("format version {found} is not readable here; use a build that reads major version {}", .found.major)]
+    #[error(
+        "format version {found} is not readable here; use a build that reads major version {}",
+        .found.major
+    )]
     Unreadable {
         /// The record's version.
         found: FormatVersion,
     },
     /// Written by a newer build: appending would mix versions downwards.
     #[error(
-        "the log is at format version {found}, this build writes {}; append with a build at least as new",
+        "the log is at format version {found}, this build writes {}; append with a build at least \
+         as new",
         FormatVersion::CURRENT
     )]
     NewerThanWriter {
@@ -63,7 +68,8 @@ impl FormatVersion {
     /// Whether this build may append behind a record of that version.
     ///
     /// # Errors
-    /// [`VersionError::Unreadable`] for another major version, [`VersionError::NewerThanWriter`] for a newer minor one.
+    /// [`VersionError::Unreadable`] for another major version, [`VersionError::NewerThanWriter`]
+    /// for a newer minor one.
     pub fn check_appendable(self) -> Result<(), VersionError> {
         self.check_readable()?;
         if self > Self::CURRENT {

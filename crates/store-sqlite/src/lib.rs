@@ -1,16 +1,16 @@
 //! Run logs and blobs in one SQLite file: the durable store of one machine.
 //!
-//! The file is in WAL mode, so `-wal` and `-shm` files stand beside it while it is open; copy it with
-//! `sqlite3 FILE ".backup COPY"`, not with `cp`. It must be on a local disk: WAL needs shared memory, which
-//! network file systems do not give.
+//! The file is in WAL mode, so `-wal` and `-shm` files stand beside it while it is open; copy it
+//! with `sqlite3 FILE ".backup COPY"`, not with `cp`. It must be on a local disk: WAL needs shared
+//! memory, which network file systems do not give.
 //!
-//! One thread writes. It takes what waits in its queue, up to a bound, stores all of it in one transaction, and
-//! answers everyone after the commit; so a hundred runs that append at once pay for one disk flush. What one
-//! request does wrong never fails another one of its group. Readers have connections of their own and never wait
-//! for the writer.
+//! One thread writes. It takes what waits in its queue, up to a bound, stores all of it in one
+//! transaction, and answers everyone after the commit; so a hundred runs that append at once pay
+//! for one disk flush. What one request does wrong never fails another one of its group. Readers
+//! have connections of their own and never wait for the writer.
 //!
-//! Several processes may open the same file. Every compare-and-set happens inside `BEGIN IMMEDIATE`, so it holds
-//! between processes as it does inside one.
+//! Several processes may open the same file. Every compare-and-set happens inside `BEGIN
+//! IMMEDIATE`, so it holds between processes as it does inside one.
 //!
 //! What an acknowledged append survives is the caller's choice: see [`Durability`].
 

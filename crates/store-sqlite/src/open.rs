@@ -21,6 +21,7 @@ const WAL_LIMIT_BYTES: i64 = 64 * 1024 * 1024;
 const RETRY_EVERY: Duration = Duration::from_millis(5);
 
 /// The connection that writes. Creates folder and file where they are missing, for this user alone.
+/// Leaves a file that is there as it is, because it may be another program's.
 pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection, StoreFault> {
     create_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -31,7 +32,8 @@ pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection, Store
 
 /// A connection that reads.
 pub(crate) fn reader(path: &Path, options: &Options) -> Result<Connection, StoreFault> {
-    // Read-write, because a reader of a WAL file takes part in its shared memory; `query_only` holds it to reading.
+    // Read-write, because a reader of a WAL file takes part in its shared memory; `query_only`
+    // holds it to reading.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
@@ -82,12 +84,14 @@ fn configure_writer(connection: &Connection, options: &Options) -> Result<(), St
         connection.set_prepared_statement_cache_capacity(16);
         Ok(())
     };
-    set().map_err(|error: rusqlite::Error| fault(&error))?;
-    switch_to_wal(connection, options.busy_timeout())
+    set().map_err(|error: rusqlite::Error| fault(&error))
 }
 
-/// SQLite does not call its busy handler for the switch, so two processes that create a file at once would fail.
-fn switch_to_wal(connection: &Connection, patience: Duration) -> Result<(), StoreFault> {
+/// Makes the file a WAL file, which it stays.
+///
+/// SQLite does not call its busy handler for the switch, so two processes that create a file at
+/// once would fail.
+pub(crate) fn switch_to_wal(connection: &Connection, patience: Duration) -> Result<(), StoreFault> {
     let started = Instant::now();
     loop {
         let mode = connection

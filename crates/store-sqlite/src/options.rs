@@ -7,8 +7,9 @@ pub enum Durability {
     /// (`synchronous=FULL`). The default.
     #[default]
     Full,
-    /// A crash of the process, `kill -9` included, but not loss of power or a crash of the operating system: those
-    /// may take the last commits, never a part of one (`synchronous=NORMAL`).
+    /// A crash of the process, `kill -9` included, but not loss of power or a crash of the
+    /// operating system: those may take the last commits, never a part of one
+    /// (`synchronous=NORMAL`).
     Normal,
 }
 
@@ -35,10 +36,12 @@ impl Durability {
 pub struct Options {
     /// What an acknowledged append survives.
     pub durability: Durability,
-    /// How long a write waits for another process that is writing, in milliseconds. 5000 by default; at most 60 000.
+    /// How long a write waits for another process that is writing, in milliseconds. 5000 by
+    /// default; at most 60 000.
     pub busy_timeout_ms: u32,
-    /// A bound on the size of the file in bytes, rounded down to pages of 4 KiB; a write that would pass it fails
-    /// as on a full disk. `None`: the disk is the bound. The write-ahead log beside the file is not counted.
+    /// A bound on the size of the file in bytes, rounded down to pages of 4 KiB; a write that would
+    /// pass it fails as on a full disk. `None`: the disk is the bound. The write-ahead log beside
+    /// the file is not counted.
     pub max_bytes: Option<u64>,
 }
 

@@ -35,6 +35,11 @@ impl Readers {
         Self { shared: Arc::new(Shared { path, options, permits, idle: Mutex::default() }) }
     }
 
+    /// Closes the connections that no read is using.
+    pub(crate) fn close_idle(&self) {
+        self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Runs one read on a connection. A connection that failed is not used again.
     pub(crate) async fn with<T, F>(&self, read: F) -> Result<T, StoreFault>
     where

@@ -38,24 +38,25 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
-/// Creates the tables in an empty file, or checks those that are there. Gives the reason why this build must not
-/// write, if there is one.
+/// Refuses another program's file; an empty file is anybody's.
+pub(crate) fn check_ours(connection: &Connection) -> Result<(), StoreFault> {
+    let look = || -> rusqlite::Result<bool> {
+        let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        Ok(id == APPLICATION_ID || is_empty(connection)?)
+    };
+    if look().map_err(|error| fault(&error))? {
+        return Ok(());
+    }
+    Err(StoreFault::new(FaultKind::CannotOpen, "an SQLite file of another program"))
+}
+
+/// Creates the tables in an empty file, or checks those that are there. Gives the reason why this
+/// build must not write, if there is one.
 pub(crate) fn prepare(connection: &mut Connection) -> Result<Option<StoreFault>, StoreFault> {
     if is_empty(connection).map_err(|error| fault(&error))? {
         create(connection).map_err(|error| fault(&error))?;
     }
-    check(connection)
-}
-
-/// Also checked by whoever lost the race to create it.
-fn check(connection: &Connection) -> Result<Option<StoreFault>, StoreFault> {
-    let id: i64 = connection
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(|error| fault(&error))?;
-    if id != APPLICATION_ID {
-        let detail = "an SQLite file of another program";
-        return Err(StoreFault::new(FaultKind::CannotOpen, detail));
-    }
+    // Whoever lost the race to create the file checks what the winner made.
     let (version, readable_from): (i64, i64) = connection
         .query_row("SELECT version, readable_from FROM schema", [], |row| {
             Ok((row.get(0)?, row.get(1)?))

@@ -24,8 +24,8 @@ use crate::{Durability, Options, open, schema};
 /// How often a follower looks for appends of other processes.
 const FOLLOW_EVERY: Duration = Duration::from_millis(100);
 
-/// Run logs and blobs in one SQLite file. Clones share one store; the last one to go waits for the writer to finish
-/// what it was given, and closes the file.
+/// Run logs and blobs in one SQLite file. Clones share one store; the last one to go waits for the
+/// writer to finish what it was given, and closes the file.
 #[derive(Clone)]
 pub struct SqliteStore {
     shared: Arc<Shared>,
@@ -50,6 +50,8 @@ impl std::fmt::Debug for SqliteStore {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // The writer is the last to close: it merges the write-ahead log into the file.
+        self.readers.close_idle();
         drop(self.requests.take());
         if let Some(writer) = self.writer.take() {
             // A writer that panicked has answered nobody, and its callers know that.
@@ -59,16 +61,18 @@ impl Drop for Shared {
 }
 
 impl SqliteStore {
-    /// Opens the store in that file. Missing folders and the file itself are created, readable for this user alone.
-    /// Blocks for the time of a few file operations.
+    /// Opens the store in that file. Missing folders and the file itself are created, readable for
+    /// this user alone. Blocks for the time of a few file operations.
     ///
     /// # Errors
-    /// [`StoreFault`]: the file cannot be opened or created, is not a store, is damaged, is held by another process
-    /// for longer than the busy timeout, or is of a schema that this build cannot read. A schema that it can read
-    /// but must not write is refused at the first write.
+    /// [`StoreFault`]: the file cannot be opened or created, is not a store, is damaged, is held by
+    /// another process for longer than the busy timeout, or is of a schema that this build cannot
+    /// read. A schema that it can read but must not write is refused at the first write.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreFault> {
         let path = path.as_ref().to_owned();
         let mut connection = open::writer(&path, &options)?;
+        schema::check_ours(&connection)?;
+        open::switch_to_wal(&connection, options.busy_timeout())?;
         let refusal = schema::prepare(&mut connection)?;
         let (requests, queue) = mpsc::channel(QUEUE_REQUESTS);
         let (committed_sender, committed) = watch::channel(0);

@@ -96,7 +96,8 @@ impl Writer {
         let answers = answers.map_err(before)?;
         transaction.commit().map_err(|error| {
             let fault = fault(&error);
-            // On a full disk the commit frame, which is written last, is not there: nothing is stored.
+            // On a full disk the commit frame, which is written last, is not there: nothing is
+            // stored.
             let at_commit = fault.kind != FaultKind::Full;
             Failure { fault, at_commit }
         })?;

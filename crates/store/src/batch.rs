@@ -86,7 +86,10 @@ pub enum BatchError {
         bytes: usize,
     },
     /// A record that is not a line of legal length.
-    #[error("record {index} of the batch must be one line of 1 to {MAX_RECORD_BYTES} bytes, has {bytes} bytes{}", if *.newline { " and a newline" } else { "" })]
+    #[error(
+        "record {index} of the batch must be one line of 1 to {MAX_RECORD_BYTES} bytes, has \
+         {bytes} bytes{}", if *.newline { " and a newline" } else { "" }
+    )]
     Record {
         /// 0-based place in the batch.
         index: usize,

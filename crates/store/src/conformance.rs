@@ -6,8 +6,8 @@
 //! probity_store::conformance_suite!(async || (MyStore::open().await, guard));
 //! ```
 //!
-//! The expression opens an empty store and gives what must live as long as it, such as a temporary folder; each
-//! case opens its own. The cases see only the two traits.
+//! The expression opens an empty store and gives what must live as long as it, such as a temporary
+//! folder; each case opens its own. The cases see only the two traits.
 
 #![expect(
     clippy::unwrap_used,
@@ -43,8 +43,8 @@ pub use follow::{
 pub use lists::{lists_are_newest_first, lists_page_by_cursor};
 pub use reads::{a_read_is_bounded_in_bytes, reads_give_ranges, unknown_runs_read_as_empty};
 
-/// Stamps the whole suite on a provider: one `#[tokio::test]` per case. The argument is an async closure without
-/// parameters that gives an empty store and a guard that is dropped after the case.
+/// Stamps the whole suite on a provider: one `#[tokio::test]` per case. The argument is an async
+/// closure without parameters that gives an empty store and a guard that is dropped after the case.
 #[macro_export]
 macro_rules! conformance_suite {
     ($open:expr) => {

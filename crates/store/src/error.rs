@@ -8,7 +8,8 @@ use crate::{BatchError, StoreFault};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// The log has another length than the writer believed: someone else appended. Nothing of the batch is stored.
+    /// The log has another length than the writer believed: someone else appended. Nothing of the
+    /// batch is stored.
     #[error(
         "the log has {actual} records where {expected} were expected; another writer was faster"
     )]
@@ -30,7 +31,8 @@ pub enum AppendError {
     /// The storage failed before it stored anything of the batch.
     #[error("nothing was stored: {0}")]
     Unavailable(StoreFault),
-    /// The storage failed and does not say whether the batch is stored: read the tail before concluding anything.
+    /// The storage failed and does not say whether the batch is stored: read the tail before
+    /// concluding anything.
     #[error("not known whether the batch was stored, read the log to find out: {0}")]
     Unknown(StoreFault),
 }

@@ -12,7 +12,8 @@ pub const MAX_BATCH_BYTES: usize = 128 * 1024 * 1024;
 /// Bytes of one blob: 64 MiB.
 pub const MAX_BLOB_BYTES: usize = 64 * 1024 * 1024;
 
-/// Bytes of records that one read gives at most, except that it always gives at least one record: 8 MiB.
+/// Bytes of records that one read gives at most, except that it always gives at least one record: 8
+/// MiB.
 pub const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// Runs that one page of a list holds at most.

@@ -14,7 +14,8 @@ use crate::{
     AppendError, Batch, BlobError, Blobs, Cursor, LogState, ReadError, RunLog, RunSummary,
 };
 
-/// Run logs and blobs that live as long as the value. Clones share one store. Acknowledged means: until the process ends.
+/// Run logs and blobs that live as long as the value. Clones share one store. Acknowledged means:
+/// until the process ends.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,

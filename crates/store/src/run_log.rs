@@ -21,7 +21,8 @@ pub struct LogState {
     pub sealed: bool,
 }
 
-/// A place in the list of runs: after a run that was listed. Opaque; valid in the store that gave it.
+/// A place in the list of runs: after a run that was listed. Opaque; valid in the store that gave
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor(pub u64);
 
@@ -32,8 +33,8 @@ pub struct RunSummary {
     pub run: RunId,
     /// Where its log stands.
     pub state: LogState,
-    /// When its first batch was stored, in milliseconds since the Unix epoch by the store's clock. For people: the
-    /// order of the list does not depend on it.
+    /// When its first batch was stored, in milliseconds since the Unix epoch by the store's clock.
+    /// For people: the order of the list does not depend on it.
     pub created_at_ms: u64,
     /// Continues the list after this run.
     pub cursor: Cursor,
@@ -42,8 +43,8 @@ pub struct RunSummary {
 /// Append-only logs, one per run. See the crate's documentation for the contract.
 #[async_trait]
 pub trait RunLog: Send + Sync {
-    /// Stores the batch if the log has exactly `expected_len` records and no seal, and gives the new length. 0
-    /// expects a run that does not exist and creates it.
+    /// Stores the batch if the log has exactly `expected_len` records and no seal, and gives the
+    /// new length. 0 expects a run that does not exist and creates it.
     ///
     /// # Errors
     /// [`AppendError`]; only [`AppendError::Unknown`] leaves open whether the batch is stored.
@@ -55,8 +56,8 @@ pub trait RunLog: Send + Sync {
     ) -> Result<u64, AppendError>;
 
     /// Records from number `from_seq` on, in order, at most `max_records` of them and at most
-    /// [`crate::limits::MAX_READ_BYTES`], but at least one where there is one and `max_records` is not 0. Empty
-    /// behind the end and for a run that does not exist.
+    /// [`crate::limits::MAX_READ_BYTES`], but at least one where there is one and `max_records` is
+    /// not 0. Empty behind the end and for a run that does not exist.
     ///
     /// # Errors
     /// [`ReadError::Unavailable`] if the storage failed.
@@ -81,9 +82,9 @@ pub trait RunLog: Send + Sync {
     async fn list(&self, after: Option<Cursor>, limit: usize)
     -> Result<Vec<RunSummary>, ReadError>;
 
-    /// Follows a log: waits until it has more than `len` records or a seal, at most `timeout`, and gives the state
-    /// at that moment, which after a timeout is unchanged. A run that does not exist counts as empty, so this also
-    /// waits for its creation.
+    /// Follows a log: waits until it has more than `len` records or a seal, at most `timeout`, and
+    /// gives the state at that moment, which after a timeout is unchanged. A run that does not
+    /// exist counts as empty, so this also waits for its creation.
     ///
     /// # Errors
     /// [`ReadError::Unavailable`] if the storage failed.

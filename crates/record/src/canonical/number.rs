@@ -62,8 +62,9 @@ pub(super) fn holds(double: f64, magnitude: u64) -> bool {
     format!("{:.0}", double.abs()) == magnitude.to_string()
 }
 
-/// The shortest digits that read back the same, as `d.ddde±n`. Where two are equally close, ECMAScript and Python
-/// take the even one; `{:e}` takes the upper one, while a stated precision rounds to even.
+/// The shortest digits that read back the same, as `d.ddde±n`. Where two are equally close,
+/// ECMAScript and Python take the even one; `{:e}` takes the upper one, while a stated precision
+/// rounds to even.
 fn shortest(double: f64) -> String {
     let text = format!("{double:e}");
     let places = text.split_once('e').map_or(0, |(mantissa, _)| mantissa.len().saturating_sub(2));

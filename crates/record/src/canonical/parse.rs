@@ -20,9 +20,10 @@ pub struct ParseError {
     pub message: String,
 }
 
-/// Parses one value in the records' profile: valid UTF-8, no duplicate keys, nothing after the value, at most
-/// [`MAX_DEPTH`] levels, integers within ±(2^53 − 1) and no other numbers (`1.0`, `1e2` and `-0` are
-/// refused too). Blanks and escapes are free; [`super::check`] is the one that asks for the one spelling.
+/// Parses one value in the records' profile: valid UTF-8, no duplicate keys, nothing after the
+/// value, at most [`MAX_DEPTH`] levels, integers within ±(2^53 − 1) and no other numbers (`1.0`,
+/// `1e2` and `-0` are refused too). Blanks and escapes are free; [`super::check`] is the one that
+/// asks for the one spelling.
 ///
 /// # Errors
 /// [`ParseError`] with the place of the first violation.
@@ -30,8 +31,8 @@ pub fn parse_strict(bytes: &[u8]) -> Result<Value, ParseError> {
     parse(bytes, Profile::Record)
 }
 
-/// Parses one I-JSON value (RFC 7493), the input RFC 8785 is defined on: as [`parse_strict`], but any
-/// finite number is legal.
+/// Parses one I-JSON value (RFC 7493), the input RFC 8785 is defined on: as [`parse_strict`], but
+/// any finite number is legal.
 ///
 /// # Errors
 /// [`ParseError`] with the place of the first violation.

@@ -1,5 +1,6 @@
-//! Every released version keeps its samples, and every build reads them all. A sample of a released version is
-//! never written again; those of a version in the making are, with `PROBITY_BLESS=1 cargo test -p probity-record`.
+//! Every released version keeps its samples, and every build reads them all. A sample of a released
+//! version is never written again; those of a version in the making are, with `PROBITY_BLESS=1
+//! cargo test -p probity-record`.
 
 use std::collections::BTreeSet;
 

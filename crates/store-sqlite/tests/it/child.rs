@@ -143,7 +143,8 @@ fn claim(chain: &Chain, claim: Digest) -> Event {
 /// Records that one `win` process stores.
 pub(crate) const WINS: usize = 40;
 
-/// Appends to one contended run until it has stored its share, and says where each of its records went.
+/// Appends to one contended run until it has stored its share, and says where each of its records
+/// went.
 async fn win(store: &SqliteStore, name: &str) {
     let run: RunId = "contended".parse().unwrap();
     let mut won = 0;

@@ -22,7 +22,8 @@ impl Dice {
     }
 }
 
-/// Lets an odd part of an append go by, so that kills do not all fall right behind an acknowledgement.
+/// Lets an odd part of an append go by, so that kills do not all fall right behind an
+/// acknowledgement.
 fn spin(time: Duration) {
     let started = Instant::now();
     while started.elapsed() < time {

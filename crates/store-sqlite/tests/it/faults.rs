@@ -160,6 +160,12 @@ fn what_is_not_a_store_is_refused_and_left_alone() {
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .unwrap();
     assert_eq!(tables, 1);
+    assert!(!foreign.with_extension("db-wal").exists());
+    let mode: String = Connection::open(&foreign)
+        .unwrap()
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "delete");
 
     assert_eq!(open_fault(folder.path()), FaultKind::CannotOpen);
     assert_eq!(open_fault(&text.join("below-a-file/store.db")), FaultKind::CannotOpen);

@@ -46,7 +46,9 @@ async fn the_last_clone_to_go_finishes_what_was_asked() {
     let clone = store.clone();
     drop(store);
     clone.append(&run("r"), 0, Batch::of(vec![b"a".to_vec()])).await.unwrap();
-    // Asked for and not waited for: it is stored or not, but the file is closed in order either way.
+    assert_eq!(clone.read(&run("r"), 0, 1).await.unwrap().len(), 1);
+    // Asked for and not waited for: it is stored or not, but the file is closed in order either
+    // way.
     let asked = clone.put(b"late".to_vec());
     drop(asked);
     drop(clone);
