@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::capture::{Capture, drain};
 use crate::launcher::Containment;
 use crate::order::{Order, Report};
-use crate::procfs;
+use crate::procfs::{self, Process};
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// How long the helper goes on killing before it reports survivors.
@@ -216,15 +216,18 @@ async fn give_up(child: &mut Child, detail: &str) -> SandboxError {
     let _ = child.start_kill();
     // Before the helper is reaped, so that its id cannot name another session.
     for _ in 0..MAX_SWEEPS {
-        let members = procfs::all()
-            .into_iter()
-            .filter(|process| Some(process.session) == session && !process.zombie);
-        let members: Vec<Pid> = members.filter_map(|process| Pid::from_raw(process.pid)).collect();
+        let inside = |process: &Process| Some(process.session) == session && !process.zombie;
+        let members: Vec<Process> = procfs::all().into_iter().filter(inside).collect();
         if members.is_empty() {
             break;
         }
-        for member in members {
-            let _ = kill_process(member, Signal::KILL);
+        for pid in members.into_iter().filter_map(|process| Pid::from_raw(process.pid)) {
+            // Held, then looked at again: the id may have changed hands since it was read.
+            if let Ok(held) = pidfd_open(pid, PidfdFlags::empty())
+                && procfs::one(pid.as_raw_pid()).as_ref().is_some_and(inside)
+            {
+                let _ = pidfd_send_signal(held, Signal::KILL);
+            }
         }
         sleep(SWEEP_PAUSE).await;
     }

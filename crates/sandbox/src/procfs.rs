@@ -15,13 +15,12 @@ pub(crate) struct Process {
 /// All processes that can be seen. Not one moment's picture: processes come and go while it is read.
 pub(crate) fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            parse(pid, &fs::read_to_string(entry.path().join("stat")).ok()?)
-        })
-        .collect()
+    entries.flatten().filter_map(|entry| one(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+/// The process that has this id now.
+pub(crate) fn one(pid: i32) -> Option<Process> {
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// `pid (name) state parent group session …`; the name may itself hold `)`.

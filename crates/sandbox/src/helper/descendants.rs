@@ -1,38 +1,97 @@
 //! Everything below this process, whatever session or group it moved to.
+//!
+//! Process ids are reused, on a busy machine within seconds, so an id that was read a moment ago
+//! may name somebody else's process. A descendant is therefore held by a descriptor before it is
+//! believed, believed only while its parent is, and signalled through the descriptor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use crate::procfs;
 
-/// Process ids of all descendants at this moment. A tree that is forking is never seen whole, so
-/// callers repeat until nothing is left.
-pub(super) fn list() -> BTreeSet<i32> {
-    let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let mut found = BTreeSet::new();
-    let mut todo = vec![own];
-    let mut by_parent = None;
-    while let Some(pid) = todo.pop() {
-        // A kernel without `children` files costs a pass over all of `/proc`, once per call.
-        let children = children_file(pid).unwrap_or_else(|| {
-            by_parent.get_or_insert_with(scan).get(&pid).cloned().unwrap_or_default()
-        });
-        todo.extend(children.into_iter().filter(|child| found.insert(*child)));
-    }
-    found
+/// Descendants held at a time: below the usual bound of 1,024 open files. More are for the next
+/// round; as their parents die they come closer.
+const MAX_HELD: usize = 512;
+
+/// A descendant, and what holds it: `None` where the kernel has no such descriptors.
+struct Held {
+    pid: i32,
+    fd: Option<OwnedFd>,
 }
 
-/// Signals all descendants, and returns those it was sent to. Between the listing and the signal
-/// an id could only change hands if the whole id space were used up in those microseconds.
-pub(super) fn signal(signal: Signal) -> BTreeSet<i32> {
-    let pids = list();
-    for pid in pids.iter().copied().filter_map(Pid::from_raw) {
-        // Gone already, or another user's: the reaper's count, not this call, tells when to stop.
-        let _ = kill_process(pid, signal);
+impl Held {
+    /// Whether it has not ended, so that its id is still its own.
+    fn alive(&self) -> bool {
+        let Some(fd) = &self.fd else { return true };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)) == Ok(0)
     }
-    pids
+}
+
+/// How many descendants there are at this moment. A tree that is forking is never seen whole.
+pub(super) fn count() -> usize {
+    hold().len()
+}
+
+/// Signals all descendants that are seen, and returns their ids. Callers repeat until nothing is
+/// left.
+pub(super) fn signal(signal: Signal) -> BTreeSet<i32> {
+    let held = hold();
+    for process in &held {
+        // Gone already, or another user's: the reaper's count, not this call, tells when to stop.
+        let _ = match (&process.fd, Pid::from_raw(process.pid)) {
+            (Some(fd), _) => pidfd_send_signal(fd, signal),
+            (None, Some(pid)) => kill_process(pid, signal),
+            (None, None) => Ok(()),
+        };
+    }
+    held.iter().map(|process| process.pid).collect()
+}
+
+fn hold() -> Vec<Held> {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    let mut by_parent = None;
+    // A kernel without `children` files costs a pass over all of `/proc`, once per call.
+    let mut children = |pid| {
+        children_file(pid).unwrap_or_else(|| {
+            by_parent.get_or_insert_with(scan).get(&pid).cloned().unwrap_or_default()
+        })
+    };
+    let mut seen = BTreeSet::new();
+    let mut held: Vec<Held> = Vec::new();
+    let mut next = 0_usize;
+    let mut parent = own;
+    loop {
+        for pid in children(parent) {
+            if held.len() >= MAX_HELD {
+                return held;
+            }
+            let known = next.checked_sub(1).and_then(|index| held.get(index));
+            let Some(process) = hold_child(pid, parent) else { continue };
+            if known.is_none_or(Held::alive) && seen.insert(pid) {
+                held.push(process);
+            }
+        }
+        let Some(process) = held.get(next) else { return held };
+        parent = process.pid;
+        next += 1;
+    }
+}
+
+/// Holds `pid` if it is a child of `parent`. True only if `parent` is still the process it was,
+/// which the caller looks at afterwards.
+fn hold_child(pid: i32, parent: i32) -> Option<Held> {
+    let fd = match pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()) {
+        Ok(fd) => Some(fd),
+        Err(Errno::NOSYS) => None,
+        Err(_) => return None,
+    };
+    (procfs::one(pid)?.parent == parent).then_some(Held { pid, fd })
 }
 
 /// Children of every thread of `pid`. `None` when the kernel does not offer the file; a process
@@ -43,7 +102,7 @@ fn children_file(pid: i32) -> Option<Vec<i32>> {
     for task in tasks.flatten() {
         match fs::read_to_string(task.path().join("children")) {
             Ok(text) => {
-                children.extend(text.split_whitespace().filter_map(|w| w.parse::<i32>().ok()))
+                children.extend(text.split_whitespace().filter_map(|w| w.parse::<i32>().ok()));
             }
             Err(_) if task.path().exists() => return None,
             Err(_) => {}
@@ -66,14 +125,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_listing_see_a_child() {
+    fn both_ways_of_listing_see_a_child_and_a_strangers_child_is_not_held() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
-        assert!(list().contains(&pid));
+        assert!(hold().iter().any(|held| held.pid == pid && held.alive()));
         assert!(scan().get(&own).is_some_and(|children| children.contains(&pid)));
+        assert!(hold_child(pid, own).is_some());
+        // What a reused id looks like: the process is there, its parent is another.
+        assert!(hold_child(pid, 1).is_none() && hold_child(own, own).is_none());
+        let held = hold_child(pid, own).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!list().contains(&pid));
+        assert!(!held.alive());
+        assert!(!hold().iter().any(|held| held.pid == pid));
     }
 }

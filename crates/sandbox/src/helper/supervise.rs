@@ -255,5 +255,5 @@ fn kill_all(seen: &Receiver<Seen>, killed: &mut BTreeSet<i32>) -> u32 {
             pause = (pause * 2).min(Duration::from_millis(100));
         }
     }
-    u32::try_from(descendants::list().len()).unwrap_or(u32::MAX)
+    u32::try_from(descendants::count()).unwrap_or(u32::MAX)
 }

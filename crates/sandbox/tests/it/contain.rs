@@ -66,7 +66,7 @@ async fn a_tree_that_keeps_forking_dies() {
     );
     let link = format!("setsid sh -c \"$LINK\" {marker} & sleep 0.02");
     let finished = run(&sh(&script).env("LINK", link).linger(Duration::ZERO)).await;
-    assert_eq!(finished.ended, Ended::Exited(Status::Code(0)));
+    assert_eq!(finished.ended, Ended::Exited(Status::Code(0)), "{}", finished.stderr.text());
     assert!(finished.strays >= 1, "{}", finished.strays);
     assert_eq!(finished.survivors, 0);
     assert_eq!(marked(&marker), Vec::<String>::new());
