@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use probity_core::{
     Answer, CheckIndex, Claim, Code, Delegation, Digest, Effect, Entry, Fault, Input, Outcome,
-    Phase, RunId, Stage, SubmissionId, Told, Turn, Verdict, VerdictKind, feedback,
+    Phase, RunId, Stage, SubmissionId, Turn, Verdict,
 };
 use probity_delegate::{Answered, DelegateError, Prompt, Request};
 use probity_record::{Chain, claim_candidate, read_records, submission_id};
@@ -14,6 +14,7 @@ use probity_verifier::{CheckContext, Manifest};
 use tokio_util::sync::CancellationToken;
 
 use crate::content::{self, StoredAnswer, StoredClaim, StoredFault};
+use crate::correction::correction;
 use crate::journal::Journal;
 use crate::work::{Done, Observed, Sealed, Unreadable, Wake, Work};
 use crate::{Clock, EngineError, Plan};
@@ -101,7 +102,7 @@ impl Engine {
         let Some(last) = records.last() else { return Err(EngineError::Missing { run: plan.run }) };
         let log = read_records(&records)?;
         let machine = Delegation::replay(&log.entries)?;
-        check_plan(&plan, &machine)?;
+        plan.check(&machine)?;
         let chain = Chain::resume(last)?;
         let journal = Journal::behind(Arc::clone(&self.store), chain);
         let mut driver = self.driver(plan, machine, journal, watch, cancel);
@@ -153,17 +154,6 @@ impl Engine {
             delivered: None,
         }
     }
-}
-
-fn check_plan(plan: &Plan, machine: &Delegation) -> Result<(), EngineError> {
-    let differs = |what| EngineError::PlanDiffers { run: plan.run.clone(), what };
-    if probity_record::blob_digest(&plan.request) != machine.request() {
-        return Err(differs("a request"));
-    }
-    if plan.decls() != machine.checks() {
-        return Err(differs("checks"));
-    }
-    Ok(())
 }
 
 struct Driver<'a> {
@@ -283,6 +273,9 @@ impl Driver<'_> {
             ctx.after = Arc::clone(&self.after);
         }
         let verifier = Arc::clone(&planned.verifier);
+        if phase == Phase::Before {
+            ctx.timeout = verifier.red_timeout(ctx.timeout);
+        }
         self.start(Work::check(check, verifier, ctx, Arc::clone(&self.plan.judge))).await;
         Ok(())
     }
@@ -292,13 +285,14 @@ impl Driver<'_> {
         turn: Turn,
         attempt: u32,
         max_attempts: u32,
-        correction: Option<Turn>,
+        rejected: Option<Turn>,
         timeout_ms: Option<u64>,
     ) -> Result<(), EngineError> {
         let mut prompt =
             Prompt { task: Arc::clone(&self.plan.task), correction: None, last_response: None };
-        if let Some(turn) = correction {
-            prompt.correction = Some(self.correction(turn).await?.into());
+        if let Some(turn) = rejected {
+            let text = correction(&self.machine, &self.journal, turn).await?;
+            prompt.correction = Some(text.into());
             prompt.last_response = Some(self.claim.response.as_str().into());
         }
         let run_left = timeout_ms.map(Duration::from_millis);
@@ -315,34 +309,6 @@ impl Driver<'_> {
         };
         self.start(Work::dispatch(Arc::clone(&self.plan.delegate), request)).await;
         Ok(())
-    }
-
-    /// The text that sends the delegate back, from the findings of a judged turn.
-    async fn correction(&self, turn: Turn) -> Result<String, EngineError> {
-        let judged = self.machine.judged().iter().find(|judged| judged.turn == turn);
-        let judged = judged.ok_or(EngineError::Stuck)?;
-        let mut reasons = Vec::new();
-        for (index, finding) in judged.findings.iter().enumerate() {
-            let Some(probity_core::Finding::Verdict { verdict, code, reason, .. }) = finding else {
-                continue;
-            };
-            let reason = match reason {
-                Some(digest) => String::from_utf8_lossy(&self.journal.blob(*digest).await?).into(),
-                None => String::new(),
-            };
-            reasons.push((index, *verdict, code, reason));
-        }
-        let checks = self.machine.checks();
-        let told: Vec<Told<'_>> = reasons
-            .iter()
-            .filter_map(|(index, verdict, code, reason): &(usize, VerdictKind, &Code, String)| {
-                let check = &checks.get(*index)?.id;
-                Some(Told { check, verdict: *verdict, code, reason })
-            })
-            .collect();
-        let attempts = self.machine.attempts();
-        let left = self.machine.max_attempts().saturating_sub(attempts);
-        Ok(feedback(attempts, left, &told))
     }
 
     async fn wait(&mut self) -> Result<Wake, EngineError> {

@@ -6,6 +6,7 @@
 
 mod clock;
 mod content;
+mod correction;
 mod driver;
 mod error;
 mod journal;

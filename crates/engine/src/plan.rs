@@ -3,9 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{CheckDecl, Policy, RunId};
+use probity_core::{CheckDecl, Delegation, Policy, RunId};
 use probity_delegate::Delegate;
+use probity_record::blob_digest;
 use probity_verifier::{Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
+
+use crate::EngineError;
 
 /// One run, ready to be driven. The same plan is needed to take an interrupted run up again.
 #[derive(Clone)]
@@ -45,6 +48,18 @@ pub struct Check {
 }
 
 impl Plan {
+    /// Whether a run that was opened earlier was opened with this plan.
+    pub(crate) fn check(&self, machine: &Delegation) -> Result<(), EngineError> {
+        let differs = |what| EngineError::PlanDiffers { run: self.run.clone(), what };
+        if blob_digest(&self.request) != machine.request() {
+            return Err(differs("a request"));
+        }
+        if self.decls() != machine.checks() {
+            return Err(differs("checks"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn decls(&self) -> Vec<CheckDecl> {
         self.checks.iter().map(|check| check.decl.clone()).collect()
     }

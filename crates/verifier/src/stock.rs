@@ -63,6 +63,8 @@ pub const MAX_READ_BYTES: u64 = 64 << 20;
 pub const MAX_HASH_BYTES: u64 = 4 << 30;
 /// Compiled size that a pattern may reach, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// What a network check gets before the delegate starts.
+const RED_TIMEOUT: Duration = Duration::from_millis(500);
 /// Characters of somebody else's words in a reason.
 const MAX_EXCERPT: usize = 200;
 

@@ -1,5 +1,7 @@
 //! The one trait of this crate.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use probity_core::{Fault, Verdict};
 
@@ -18,4 +20,10 @@ pub trait Verifier: Send + Sync {
     /// limits, crashes, or returns something that is not a verdict. Ground truth that cannot be
     /// reached is not a fault but [`probity_core::VerdictKind::Inconclusive`].
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault>;
+
+    /// How much of its time the check gets before the delegate starts. Less where ground truth may
+    /// be out of reach by then: a server that is yet to be started must not hold up the work.
+    fn red_timeout(&self, timeout: Duration) -> Duration {
+        timeout
+    }
 }

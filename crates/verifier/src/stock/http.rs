@@ -12,6 +12,8 @@
 //!
 //! Redirects are followed; the status is that of the last answer.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use probity_core::{Evidence, Fault, Verdict};
 use probity_egress::{Client, Request, Response};
@@ -96,5 +98,9 @@ impl Verifier for Http {
             }
             Err(error) => Err(Fault::new(error.code(), error.to_string())),
         }
+    }
+
+    fn red_timeout(&self, timeout: Duration) -> Duration {
+        timeout.min(super::RED_TIMEOUT)
     }
 }

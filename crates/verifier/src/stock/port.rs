@@ -147,6 +147,10 @@ impl Verifier for Port {
             },
         }
     }
+
+    fn red_timeout(&self, timeout: Duration) -> Duration {
+        timeout.min(super::RED_TIMEOUT)
+    }
 }
 
 fn timed_out(address: &str, limit: Duration) -> Verdict {
