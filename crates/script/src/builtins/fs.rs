@@ -31,23 +31,9 @@ fn into_text(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// What stands where.
 #[starlark_module]
-pub(super) fn members(builder: &mut GlobalsBuilder) {
-    /// The file as text; bytes that are not UTF-8 become U+FFFD.
-    fn read<'v>(
-        #[starlark(require = pos)] path: &str,
-        #[starlark(require = named)] default: Option<Value<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
-        let session = Session::in_run()?;
-        let heap = eval.heap();
-        match (bytes(&session, path, default.is_some())?, default) {
-            (Some(bytes), _) => Ok(heap.alloc(into_text(bytes))),
-            (None, Some(default)) => Ok(default),
-            (None, None) => Ok(Value::new_none()),
-        }
-    }
-
+pub(super) fn paths(builder: &mut GlobalsBuilder) {
     /// Whether something is there.
     fn exists(#[starlark(require = pos)] path: &str) -> starlark::Result<bool> {
         let session = Session::in_run()?;
@@ -91,7 +77,44 @@ pub(super) fn members(builder: &mut GlobalsBuilder) {
         let paths = session.files()?.glob(pattern).map_err(|error| session.files_error(error))?;
         Ok(eval.heap().alloc(AllocList(paths)))
     }
+}
 
+/// What files hold.
+#[starlark_module]
+pub(super) fn contents(builder: &mut GlobalsBuilder) {
+    /// The file as text; bytes that are not UTF-8 become U+FFFD.
+    fn read<'v>(
+        #[starlark(require = pos)] path: &str,
+        #[starlark(require = named)] default: Option<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let session = Session::in_run()?;
+        let heap = eval.heap();
+        match (bytes(&session, path, default.is_some())?, default) {
+            (Some(bytes), _) => Ok(heap.alloc(into_text(bytes))),
+            (None, Some(default)) => Ok(default),
+            (None, None) => Ok(Value::new_none()),
+        }
+    }
+
+    /// SHA-256 of the file's bytes as hex.
+    fn sha256<'v>(
+        #[starlark(require = pos)] path: &str,
+        #[starlark(require = named)] default: Option<Value<'v>>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        let session = Session::in_run()?;
+        match (bytes(&session, path, default.is_some())?, default) {
+            (Some(bytes), _) => Ok(eval.heap().alloc(hex::encode(Sha256::digest(bytes)))),
+            (None, Some(default)) => Ok(default),
+            (None, None) => Ok(Value::new_none()),
+        }
+    }
+}
+
+/// Files line by line.
+#[starlark_module]
+pub(super) fn lines(builder: &mut GlobalsBuilder) {
     /// The lines from `start` to `end`, counted from 1, both included, without line ends.
     fn read_lines<'v>(
         #[starlark(require = pos)] path: &str,
@@ -138,19 +161,5 @@ pub(super) fn members(builder: &mut GlobalsBuilder) {
             })
             .collect();
         Ok(heap.alloc(hits))
-    }
-
-    /// SHA-256 of the file's bytes as hex.
-    fn sha256<'v>(
-        #[starlark(require = pos)] path: &str,
-        #[starlark(require = named)] default: Option<Value<'v>>,
-        eval: &mut Evaluator<'v, '_, '_>,
-    ) -> starlark::Result<Value<'v>> {
-        let session = Session::in_run()?;
-        match (bytes(&session, path, default.is_some())?, default) {
-            (Some(bytes), _) => Ok(eval.heap().alloc(hex::encode(Sha256::digest(bytes)))),
-            (None, Some(default)) => Ok(default),
-            (None, None) => Ok(Value::new_none()),
-        }
     }
 }

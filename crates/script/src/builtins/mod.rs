@@ -23,7 +23,11 @@ pub(crate) fn globals() -> &'static Globals {
             LibraryExtension::Print,
         ]);
         builder.namespace("json", json::members);
-        builder.namespace("fs", fs::members);
+        builder.namespace("fs", |fs| {
+            fs::paths(fs);
+            fs::contents(fs);
+            fs::lines(fs);
+        });
         builder.namespace("http", host::http);
         builder.namespace("git", host::git);
         builder.namespace("sqlite", sqlite::members);
