@@ -6,6 +6,7 @@
 //! shares only plain enums with it. [`World`] drives the machine over the same script, and can die
 //! at any append and after any act, as often as a schedule asks. Both must come to the same.
 
+mod job;
 mod model;
 mod rng;
 mod script;
@@ -16,4 +17,4 @@ pub use model::{Prediction, Row, predict};
 pub use rng::Rng;
 pub use script::{CancelAt, Point, Saw, Says, Script, Sight, Touch, TurnScript};
 pub use tempo::Tempo;
-pub use world::{Crash, Moment, Report, Violation, World};
+pub use world::{Crash, Moment, Report, Violation, World, rows};

@@ -448,50 +448,22 @@ impl<'a> World<'a> {
     }
 
     fn is_judged(&self, turn: Turn) -> bool {
-        self.rows().iter().any(|row| row.turn == turn.number)
+        rows(&self.log).iter().any(|row| row.turn == turn.number)
     }
 
     fn counted(&self) -> u32 {
-        let counted = self.rows().iter().filter(|row| row.counted).count();
+        let counted = rows(&self.log).iter().filter(|row| row.counted).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     }
 
     fn last_judged(&self) -> Option<Turn> {
-        let last = self.rows().last()?.turn;
+        let last = rows(&self.log).last()?.turn;
         Some(Turn { epoch: 0, number: last })
-    }
-
-    /// The verdicts as the log holds them.
-    fn rows(&self) -> Vec<Row> {
-        let row = |entry: &Entry| match &entry.event {
-            Event::VerdictMerged {
-                turn,
-                judgement,
-                code,
-                counted,
-                drift,
-                repeat_of,
-                reused,
-                flaky,
-                ..
-            } => Some(Row {
-                turn: turn.number,
-                judgement: *judgement,
-                code: code.to_string(),
-                counted: *counted,
-                drift: *drift,
-                repeat_of: repeat_of.map(|turn| turn.number),
-                reused: reused.map(|turn| turn.number),
-                flaky: *flaky,
-            }),
-            _ => None,
-        };
-        self.log.iter().filter_map(row).collect()
     }
 
     fn report(self, machine: &Delegation) -> Result<Report, Violation> {
         let Some(ending) = machine.ending() else { return broken("sealed without an outcome") };
-        let rows = self.rows();
+        let rows = rows(&self.log);
         let turns: std::collections::BTreeSet<_> = rows.iter().map(|row| row.turn).collect();
         if turns.len() != rows.len() {
             return broken("a turn was judged twice");
@@ -527,6 +499,35 @@ impl<'a> World<'a> {
             commits: self.commits,
         })
     }
+}
+
+/// The verdicts as the log holds them.
+#[must_use]
+pub fn rows(log: &[Entry]) -> Vec<Row> {
+    let row = |entry: &Entry| match &entry.event {
+        Event::VerdictMerged {
+            turn,
+            judgement,
+            code,
+            counted,
+            drift,
+            repeat_of,
+            reused,
+            flaky,
+            ..
+        } => Some(Row {
+            turn: turn.number,
+            judgement: *judgement,
+            code: code.to_string(),
+            counted: *counted,
+            drift: *drift,
+            repeat_of: repeat_of.map(|turn| turn.number),
+            reused: reused.map(|turn| turn.number),
+            flaky: *flaky,
+        }),
+        _ => None,
+    };
+    log.iter().filter_map(row).collect()
 }
 
 fn feed(machine: &mut Delegation, now_ms: u64, input: Input) -> Result<(), Violation> {

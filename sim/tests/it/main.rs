@@ -4,3 +4,4 @@
 
 mod breadth;
 mod crashes;
+mod kill;

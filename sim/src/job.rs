@@ -1,0 +1,33 @@
+//! Scripts that a real process can enact: no clock to reach, nobody who cancels or touches anything.
+
+use probity_core::OnFailure;
+
+use crate::{Rng, Script, Sight, Tempo};
+
+impl Script {
+    /// A random script for a real engine on a real store. Equal seeds give equal scripts.
+    ///
+    /// A verifier has no way to say that it does not apply, so no check here says so; and the waits
+    /// between two tries are kept short.
+    #[must_use]
+    pub fn job(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let mut script = Self::random(&mut rng, Tempo::Relaxed);
+        script.policy.on_fail = OnFailure::Reject;
+        script.policy.on_exhausted = OnFailure::Reject;
+        script.policy.verify_backoff_ms = 1;
+        script.starts_unreadable = false;
+        script.cancel = None;
+        for turn in &mut script.turns {
+            turn.touches = None;
+            turn.unreadable = false;
+        }
+        let looks = script.turns.iter_mut().flat_map(|turn| turn.sees.iter_mut().flatten());
+        for saw in looks.chain(&mut script.red) {
+            if saw.sight == Sight::Moot {
+                saw.sight = Sight::Good;
+            }
+        }
+        script
+    }
+}
