@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use probity_core::{CheckDecl, Code, Fault, PolicyError, RunId, Subject};
 use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate};
-use probity_egress::{Client, EgressPolicy};
+use probity_egress::{Client, EgressPolicy, RuleError};
 use probity_engine::{Check, Plan};
-use probity_script::{EgressGate, Execution, GitCommand, Host, Limits, PoolConfig, Script, ScriptVerifier, WorkerPool};
+use probity_script::{
+    EgressGate, Execution, GitCommand, Host, Limits, PoolConfig, Script, ScriptVerifier, WorkerPool,
+};
 use probity_verifier::spec::{CheckSpec, SpecError, assign_ids};
 use probity_verifier::stock::{self, Deps};
 use probity_verifier::{
-    CommandLine, GitFacts, JudgeFiles, PathError, Role, SnapshotRules, Verifier, Workspace, WorkspaceError,
-    known_inputs,
+    CommandLine, GitFacts, JudgeFiles, PathError, Role, SnapshotRules, Verifier, Workspace,
+    WorkspaceError, known_inputs,
 };
 use serde_json::Value;
 
@@ -179,7 +181,7 @@ impl<'a> Builder<'a> {
         programs: &Programs,
         workspace: Arc<Workspace>,
     ) -> Result<Self, PrepareError> {
-        let egress = egress(&request.allow_hosts)?;
+        let egress = egress(request)?;
         let pool = WorkerPool::new(PoolConfig::new(programs.worker.clone()))
             .map_err(|error| PrepareError::Limits(error.to_string()))?;
         let mut judge = JudgeFiles::new(Arc::clone(&workspace));
@@ -233,7 +235,9 @@ impl<'a> Builder<'a> {
     }
 
     fn warn_of_undeclared(&mut self, spec: &CheckSpec, id: &Code, command: &CommandLine) {
-        let Some(known) = known_inputs(command).filter(|_| spec.inputs().is_empty()) else { return };
+        let Some(known) = known_inputs(command).filter(|_| spec.inputs().is_empty()) else {
+            return;
+        };
         self.warnings.push(format!(
             "check `{id}` does not say which files decide it, so the delegate could edit them: \
              declare them with inputs={}",
@@ -243,9 +247,9 @@ impl<'a> Builder<'a> {
 
     /// A target inside an ignored folder is looked at all the same.
     fn watch_target(&mut self, spec: &CheckSpec) -> Result<(), PrepareError> {
-        if matches!(spec.kind(), "file" | "dir" | "sqlite") && self.workspace.key(spec.target()).is_ok() {
+        if let Some(path) = spec.compared_path() {
             let rules = std::mem::take(&mut self.rules);
-            self.rules = rules.always(&self.workspace, [spec.target()])?;
+            self.rules = rules.always(&self.workspace, [path])?;
         }
         Ok(())
     }
@@ -272,7 +276,8 @@ impl<'a> Builder<'a> {
             Some(path) => self.judge.clone().file(path)?,
             None => self.judge.clone().text("verify", script.source().as_bytes()),
         };
-        let limits = Limits { wall_ms: timeout_ms.min(Limits::default().wall_ms), ..Limits::default() };
+        let limits =
+            Limits { wall_ms: timeout_ms.min(Limits::default().wall_ms), ..Limits::default() };
         let host = Host {
             http: Some(Arc::new(EgressGate::new(self.deps.egress.clone()))),
             git: Some(Arc::new(GitCommand::new(self.deps.launcher.clone()))),
@@ -304,17 +309,18 @@ fn script_error(error: impl std::fmt::Display) -> PrepareError {
     PrepareError::Script(error.to_string())
 }
 
-fn egress(hosts: &[String]) -> Result<Client, PrepareError> {
+fn egress(request: &Request) -> Result<Client, PrepareError> {
+    let failed = |host: &str, detail: String| PrepareError::Host { host: host.to_owned(), detail };
     let mut policy = EgressPolicy::default();
-    for host in hosts {
-        let rule = host.parse().map_err(|error: probity_egress::RuleError| PrepareError::Host {
-            host: host.clone(),
-            detail: error.to_string(),
-        })?;
-        policy.allow_hosts.push(rule);
+    for host in &request.allow_hosts {
+        policy
+            .allow_hosts
+            .push(host.parse().map_err(|error: RuleError| failed(host, error.to_string()))?);
     }
-    Client::new(policy).map_err(|error| PrepareError::Host {
-        host: hosts.join(", "),
-        detail: error.to_string(),
-    })
+    for host in &request.allow_private {
+        policy
+            .allow_private
+            .push(host.parse().map_err(|error: RuleError| failed(host, error.to_string()))?);
+    }
+    Client::new(policy).map_err(|error| failed(&request.allow_hosts.join(", "), error.to_string()))
 }

@@ -91,6 +91,10 @@ pub struct Request {
     /// Hosts that checks may ask over HTTP. Nothing else is reachable.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_hosts: Vec<String>,
+    /// Hosts and address ranges that may be private, where `allow_hosts` names a host that resolves
+    /// to one. Naming an address or `localhost` in `allow_hosts` needs no entry here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_private: Vec<String>,
     /// Globs of what the snapshot leaves out, beside the built-in ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
@@ -145,7 +149,11 @@ impl Request {
             id: self.id.or(defaults.id),
             parent_id: self.parent_id.or(defaults.parent_id),
             task: if self.task.is_empty() { defaults.task } else { self.task },
-            command: if self.command.is_empty() { defaults.command.clone() } else { self.command.clone() },
+            command: if self.command.is_empty() {
+                defaults.command.clone()
+            } else {
+                self.command.clone()
+            },
             resume: self.resume.or_else(|| defaults.resume.filter(|_| self.command.is_empty())),
             format: self.format.or_else(|| defaults.format.filter(|_| self.command.is_empty())),
             on_delegate_error: self.on_delegate_error.or(defaults.on_delegate_error),
@@ -165,6 +173,7 @@ impl Request {
             on_fail: self.on_fail.or(defaults.on_fail),
             on_exhausted: self.on_exhausted.or(defaults.on_exhausted),
             allow_hosts: joined(defaults.allow_hosts, self.allow_hosts),
+            allow_private: joined(defaults.allow_private, self.allow_private),
             ignore: joined(defaults.ignore, self.ignore),
             may_change: joined(defaults.may_change, self.may_change),
         }

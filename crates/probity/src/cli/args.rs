@@ -109,6 +109,9 @@ pub struct CheckingArgs {
     /// A host that checks may ask over HTTP: example.com, *.example.com, 127.0.0.1:8080.
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_host: Vec<String>,
+    /// A host or address range that may be private: db.internal, 10.0.0.0/8.
+    #[arg(long = "allow-private", value_name = "HOST")]
+    pub allow_private: Vec<String>,
     /// A glob that the snapshot of the workspace leaves out, beside the built-in ones.
     #[arg(long, value_name = "GLOB")]
     pub ignore: Vec<String>,
@@ -138,6 +141,7 @@ impl CheckingArgs {
             verify: Vec::new(),
             verify_arg: Vec::new(),
             allow_host: Vec::new(),
+            allow_private: Vec::new(),
             ignore: Vec::new(),
             may_change: Vec::new(),
             workspace: None,

@@ -33,6 +33,7 @@ pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliEr
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
     let Prepared { plan, warnings } = prepared;
+    progress.knows(&plan);
     let output = Output::of(plan.delegate.conversation().as_str(), warnings);
     let run = plan.run.clone();
     let cancel = cancel_on_signal();
@@ -140,6 +141,7 @@ pub(super) fn checking_request(args: &CheckingArgs) -> Result<Request, CliError>
         verify_files: args.verify.clone(),
         verify_args: verify_args(&args.verify_arg)?,
         allow_hosts: args.allow_host.clone(),
+        allow_private: args.allow_private.clone(),
         ignore: args.ignore.clone(),
         may_change: args.may_change.clone(),
         workspace: args.workspace.clone(),
@@ -237,7 +239,9 @@ fn parse_answer(text: &str) -> Result<Answer, CliError> {
         "reject" => Ok(Answer::Reject),
         "waive" => Ok(Answer::Waive),
         number => number.parse().map(|attempts| Answer::Continue { attempts }).map_err(|_| {
-            CliError::Usage(format!("`{text}` is no answer; write reject, waive or a number of attempts"))
+            CliError::Usage(format!(
+                "`{text}` is no answer; write reject, waive or a number of attempts"
+            ))
         }),
     }
 }
@@ -246,9 +250,9 @@ fn parse_answer(text: &str) -> Result<Answer, CliError> {
 fn verify_args(entries: &[String]) -> Result<Map<String, Value>, CliError> {
     let mut args = Map::new();
     for entry in entries {
-        let (key, value) = entry.split_once('=').ok_or_else(|| {
-            CliError::Usage(format!("--verify-arg `{entry}` must be KEY=VALUE"))
-        })?;
+        let (key, value) = entry
+            .split_once('=')
+            .ok_or_else(|| CliError::Usage(format!("--verify-arg `{entry}` must be KEY=VALUE")))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         args.insert(key.to_owned(), value);
     }
@@ -257,9 +261,9 @@ fn verify_args(entries: &[String]) -> Result<Map<String, Value>, CliError> {
 
 /// Splits a command as a shell would, without running anything.
 fn words(text: &str) -> Result<Vec<String>, CliError> {
-    shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-        CliError::Usage(format!("`{text}` is no command line; check its quotes"))
-    })
+    shlex::split(text)
+        .filter(|words| !words.is_empty())
+        .ok_or_else(|| CliError::Usage(format!("`{text}` is no command line; check its quotes")))
 }
 
 fn make_absolute(path: &mut std::path::PathBuf) {
