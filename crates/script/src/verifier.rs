@@ -1,6 +1,7 @@
 //! A script as a [`Verifier`].
 
 use std::path::Path;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_core::{Digest, Evidence, Fault, Verdict};
@@ -13,6 +14,9 @@ use crate::interpreter::{Entry, Product};
 use crate::limits::Limits;
 use crate::runner::{Execution, Runner};
 use crate::script::Script;
+
+/// Before the delegate starts, for scripts that may ask the network.
+const RED_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One call with what it cost, for people who write scripts.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,5 +106,11 @@ impl ScriptVerifier {
 impl Verifier for ScriptVerifier {
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
         self.call(ctx).await.map(|call| call.verdict)
+    }
+
+    /// At most a second for a script that may ask the network: what it asks may not be there yet.
+    fn red_timeout(&self, timeout: Duration) -> Duration {
+        let may_ask = self.runner.script.source().contains("http.");
+        if may_ask { timeout.min(RED_TIMEOUT) } else { timeout }
     }
 }

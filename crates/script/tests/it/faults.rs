@@ -160,7 +160,7 @@ fn slow(setup: &Setup, wall_ms: u64) -> ScriptVerifier {
 #[tokio::test]
 async fn the_wall_limit_says_where() {
     for setup in Setup::both() {
-        let fault = slow(&setup, 100).verify(&World::new(&[]).ctx).await.unwrap_err();
+        let fault = slow(&setup, 1_000).verify(&World::new(&[]).ctx).await.unwrap_err();
         assert_eq!(fault.code.as_str(), "script_timeout", "{fault}");
         assert!(fault.location.unwrap().contains("check.star:1"));
     }
@@ -173,7 +173,7 @@ async fn a_slow_script_faults_at_the_end_of_the_checks_time() {
         let started = Instant::now();
         let fault = slow(&setup, 60_000).verify(&world.ctx).await.unwrap_err();
         assert_eq!(fault.code.as_str(), "script_timeout");
-        assert!(started.elapsed() < Duration::from_secs(3));
+        assert!(started.elapsed() < Duration::from_secs(20));
     }
 }
 
@@ -191,7 +191,7 @@ async fn cancelling_ends_the_script() {
             cancel.cancel();
         });
         assert_eq!(result.unwrap_err().code.as_str(), "script_cancelled");
-        assert!(started.elapsed() < Duration::from_secs(3));
+        assert!(started.elapsed() < Duration::from_secs(20));
     }
 }
 
@@ -209,7 +209,7 @@ async fn ground_truth_that_does_not_answer_is_inconclusive() {
             ("http://up.test/", VerdictKind::Pass),
         ] {
             setup.args = json!({"url": url});
-            let world = World::new(&[]).within(Duration::from_millis(500));
+            let world = World::new(&[]).within(Duration::from_secs(2));
             let verdict = setup.run(source, &world).await.unwrap();
             assert_eq!(verdict.kind, kind, "{url}");
         }
@@ -218,10 +218,10 @@ async fn ground_truth_that_does_not_answer_is_inconclusive() {
 
 #[tokio::test]
 async fn waiting_for_a_host_is_not_the_scripts_own_time() {
-    let source = "def run(result):\n    http.get('http://hang.test/', timeout_seconds = 1)\n    return True\n";
+    let source = "def run(result):\n    http.get('http://hang.test/', timeout_seconds = 2)\n    return True\n";
     for mut setup in Setup::both() {
         setup.host = table([]);
-        setup.limits = Limits { wall_ms: 900, ..Limits::default() };
+        setup.limits = Limits { wall_ms: 1_500, ..Limits::default() };
         let verdict = setup.run(source, &World::new(&[])).await.unwrap();
         assert_eq!(verdict.kind, VerdictKind::Inconclusive);
         assert!(verdict.reason.contains("did not answer in time"), "{}", verdict.reason);

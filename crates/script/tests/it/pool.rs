@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity_core::VerdictKind;
-use probity_script::{Execution, Host, Limits, PoolConfig, Script, WorkerPool, WorkerProgram};
+use probity_script::{Execution, Host, PoolConfig, Script, WorkerPool, WorkerProgram};
 use probity_verifier::Verifier as _;
 use serde_json::json;
 
@@ -146,7 +146,7 @@ async fn a_full_pool_is_inconclusive_not_a_fault() {
     let slow =
         setup.verifier("def run(result):\n    http.get('http://hang.test/')\n    return True\n");
     let fast = setup.verifier("def run(result):\n    return True\n");
-    let long = World::new(&[]).within(Duration::from_secs(2));
+    let long = World::new(&[]).within(Duration::from_secs(5));
     let short = World::new(&[]).within(Duration::from_millis(200));
     let (first, second) = tokio::join!(slow.verify(&long.ctx), async {
         tokio::task::yield_now().await;
@@ -174,7 +174,7 @@ async fn a_program_that_is_no_worker_is_a_fault() {
         args: vec!["-c".into(), "echo hello; sleep 60".into()],
     };
     let pool = Arc::new(WorkerPool::new(PoolConfig::new(program)).unwrap());
-    let setup = Setup { limits: Limits { wall_ms: 200, ..Limits::default() }, ..on(&pool) };
+    let setup = on(&pool);
     let fault =
         setup.run("def run(result):\n    return True\n", &World::new(&[])).await.unwrap_err();
     assert_eq!(fault.code.as_str(), "script_worker", "{fault}");
@@ -202,4 +202,14 @@ async fn the_judge_is_named_by_its_digest() {
     let evidence = verdict.evidence.last().unwrap();
     assert_eq!(evidence.source, format!("script:{}", path.display()));
     assert_eq!(evidence.digest, Some(verifier.digest()));
+}
+
+#[test]
+fn a_script_that_asks_the_network_gets_little_time_before_the_delegate() {
+    let setup = Setup::in_process();
+    let minute = Duration::from_secs(60);
+    let asks = setup.verifier("def run(result):\n    return http.get('https://x.test/')['ok']\n");
+    assert_eq!(asks.red_timeout(minute), Duration::from_secs(1));
+    let reads = setup.verifier("def run(result):\n    return fs.exists('x')\n");
+    assert_eq!(reads.red_timeout(minute), minute);
 }
