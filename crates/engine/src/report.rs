@@ -1,11 +1,12 @@
 //! What a run came to, for people and scripts: a projection of its log and the blobs it names.
 
 use probity_core::{
-    Claim, Code, Delegation, Digest, Discrimination, Evidence, Fault, Finding, JudgedTurn,
+    Claim, Code, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding, JudgedTurn,
     Judgement, Outcome, RunId, Stage, VerdictKind,
 };
 use probity_record::{RunRecords, read_records};
 use probity_store::{Blobs, Store, read_run};
+use probity_verifier::{JudgeManifest, Tampered};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +22,9 @@ pub struct Report {
     pub outcome: Option<Outcome>,
     /// Why, in one word.
     pub code: Option<Code>,
+    /// Why, in words, where no check says it: the sealed files that were changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// A named human overrode a refusal.
     pub waived: bool,
     /// Claims that were checked and charged to the delegate.
@@ -131,6 +135,7 @@ impl Reader<'_> {
             run_id: machine.run().clone(),
             outcome: self.outcome(),
             code: machine.ending().map(|ending| ending.code.clone()),
+            reason: self.tampering(log).await?,
             waived: machine.ending().is_some_and(|ending| ending.waived),
             attempts: machine.attempts(),
             max_attempts: machine.max_attempts(),
@@ -230,11 +235,36 @@ impl Reader<'_> {
         Ok(report)
     }
 
+    /// The sealed files that are not what they were, where that ended the run.
+    async fn tampering(&self, log: &RunRecords) -> Result<Option<String>, EngineError> {
+        let last = self.machine.judged().last();
+        let last = last.filter(|judged| judged.code.as_str() == "judge_tampered");
+        let (Some(last), Some(sealed)) = (last, self.machine.baseline()) else { return Ok(None) };
+        let readings = log.entries.iter().rev().filter_map(|entry| match &entry.event {
+            Event::CheckFinished { judge, .. } => Some(*judge),
+            _ => None,
+        });
+        let mut readings = last.world.iter().map(|world| world.judge).chain(readings);
+        let Some(digest) = readings.find(|digest| *digest != sealed.judge) else { return Ok(None) };
+        let (was, is) = (self.judge(sealed.judge).await?, self.judge(digest).await?);
+        Ok(Some(Tampered::verdict(&was.differences(&is)).reason))
+    }
+
+    async fn judge(&self, digest: Digest) -> Result<JudgeManifest, EngineError> {
+        let bytes = self.blob(digest).await?;
+        JudgeManifest::from_bytes(&bytes).map_err(|error| EngineError::Content {
+            what: "judge",
+            digest,
+            detail: error.to_string(),
+        })
+    }
+
     /// The message behind a `delegate.failed` or `world.unreadable`.
     async fn failure(&self, log: &RunRecords) -> Result<Option<String>, EngineError> {
         let detail = log.entries.iter().rev().find_map(|entry| match &entry.event {
-            probity_core::Event::DelegateFailed { detail, .. }
-            | probity_core::Event::WorldUnreadable { detail, .. } => Some(*detail),
+            Event::DelegateFailed { detail, .. } | Event::WorldUnreadable { detail, .. } => {
+                Some(*detail)
+            }
             _ => None,
         });
         match detail {

@@ -83,7 +83,7 @@ impl Work {
             (Arc::clone(workspace), Arc::clone(judge), Arc::clone(facts));
         let rules = snapshot.clone();
         let task = tokio::spawn(async move {
-            let world = observe(workspace, rules, facts, judge, token).await;
+            let world = observe(phase, workspace, rules, facts, judge, token).await;
             Done::Observed { phase, world }
         });
         let lost = move || Done::Observed {
@@ -115,7 +115,7 @@ impl Work {
                 }
             };
             let elapsed_ms = millis(started.elapsed());
-            let (judge, answer) = match seal_judge(judge).await {
+            let (judge, answer) = match look_at_judge(judge).await {
                 Ok(sealed) => (sealed, answer),
                 Err(fault) => (Sealed::unread(), answer.and(Err(fault))),
             };
@@ -201,6 +201,7 @@ fn overrun(timeout: Duration) -> Fault {
 }
 
 async fn observe(
+    phase: Phase,
     workspace: Arc<Workspace>,
     rules: SnapshotRules,
     facts: Arc<dyn Facts>,
@@ -214,8 +215,13 @@ async fn observe(
     let read = move || {
         let manifest = snapshot(&workspace, &rules, &cancel)
             .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
-        let judge =
-            judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+        let judge = match phase {
+            Phase::Before => {
+                judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?
+            }
+            // Whatever became of a sealed file is a difference, never a reason not to look.
+            Phase::After => judge.look(),
+        };
         let manifest = Arc::new(manifest.with_facts(facts));
         Ok(Observed { manifest, judge: Sealed::of(&judge) })
     };
@@ -224,10 +230,9 @@ async fn observe(
     tokio::task::spawn_blocking(read).await.unwrap_or_else(panicked)
 }
 
-async fn seal_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
-    match tokio::task::spawn_blocking(move || judge.seal()).await {
-        Ok(Ok(manifest)) => Ok(Sealed::of(&manifest)),
-        Ok(Err(error)) => Err(Fault::new(error.code(), error.to_string())),
+async fn look_at_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
+    match tokio::task::spawn_blocking(move || judge.look()).await {
+        Ok(manifest) => Ok(Sealed::of(&manifest)),
         Err(_) => Err(Fault::new("verifier_panic", "reading the judge's files panicked")),
     }
 }

@@ -143,18 +143,24 @@ impl JudgeFiles {
         Ok(sealed)
     }
 
+    /// Reads everything again. What is gone or cannot be read is recorded as such: once the judge is
+    /// sealed that is a difference, not an error.
+    #[must_use]
+    pub fn look(&self) -> JudgeManifest {
+        let (now, searched) = self.see();
+        match searched {
+            Ok(()) => now,
+            Err(_) => now.with_unreadable_inputs(),
+        }
+    }
+
     /// Reads everything again and compares.
     ///
     /// # Errors
     /// Every difference, sorted by path: content, kind, a file that is gone or cannot be read, a file
     /// that a pattern matches now and did not match before.
     pub fn check(&self, sealed: &JudgeManifest) -> Result<(), Vec<Tampered>> {
-        let (now, searched) = self.see();
-        let mut tampered = sealed.differences(&now);
-        if searched.is_err() {
-            let path = self.patterns.iter().map(Pattern::text).collect::<Vec<_>>().join(" ");
-            tampered.push(Tampered { path, was: Seen::Absent, is: Seen::Unreadable });
-        }
+        let tampered = sealed.differences(&self.look());
         if tampered.is_empty() { Ok(()) } else { Err(tampered) }
     }
 

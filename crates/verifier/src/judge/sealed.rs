@@ -123,7 +123,16 @@ impl JudgeManifest {
         }
     }
 
-    pub(super) fn differences(&self, now: &Self) -> Vec<Tampered> {
+    /// The same with every pattern marked as unreadable: equal to no sealed judge.
+    pub(super) fn with_unreadable_inputs(mut self) -> Self {
+        let patterns = self.patterns.iter().map(|pattern| (pattern.clone(), Seen::Unreadable));
+        self.files.extend(patterns);
+        self
+    }
+
+    /// What differs in a later reading, sorted by path.
+    #[must_use]
+    pub fn differences(&self, now: &Self) -> Vec<Tampered> {
         let mut tampered = Vec::new();
         let paths: BTreeSet<&String> = self.files.keys().chain(now.files.keys()).collect();
         for path in paths {
