@@ -7,8 +7,8 @@ use crate::{Rng, Script, Sight, Tempo};
 impl Script {
     /// A random script for a real engine on a real store. Equal seeds give equal scripts.
     ///
-    /// A verifier has no way to say that it does not apply, so no check here says so; and the waits
-    /// between two tries are kept short.
+    /// A verifier has no way to say that it does not apply, so no check here says so; the waits
+    /// between two tries are short; and most turns are rejected, so that runs take several.
     #[must_use]
     pub fn job(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -21,6 +21,13 @@ impl Script {
         for turn in &mut script.turns {
             turn.touches = None;
             turn.unreadable = false;
+            let is_rejected = !rng.one_in(3);
+            for saw in turn.sees.iter_mut().flatten() {
+                let ends = matches!(saw.sight, Sight::Wrong | Sight::Broken);
+                if is_rejected && (ends || rng.one_in(2)) {
+                    saw.sight = Sight::Bad;
+                }
+            }
         }
         let looks = script.turns.iter_mut().flat_map(|turn| turn.sees.iter_mut().flatten());
         for saw in looks.chain(&mut script.red) {
