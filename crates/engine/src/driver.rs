@@ -223,8 +223,8 @@ impl Driver<'_> {
             Effect::RunCheck {
                 phase, check, submission, attempt, is_replay, timeout_ms, ..
             } => self.run_check(phase, check, submission, attempt, is_replay, timeout_ms).await,
-            Effect::Dispatch { turn, attempt, max_attempts, correction, timeout_ms, .. } => {
-                self.dispatch(turn, attempt, max_attempts, correction, timeout_ms).await
+            Effect::Dispatch { turn, attempt, max_attempts, correction, .. } => {
+                self.dispatch(turn, attempt, max_attempts, correction).await
             }
             Effect::Commit { claim, .. } => {
                 self.delivered = Some(self.stored_claim(claim).await?.claim);
@@ -286,7 +286,6 @@ impl Driver<'_> {
         attempt: u32,
         max_attempts: u32,
         rejected: Option<Turn>,
-        timeout_ms: Option<u64>,
     ) -> Result<(), EngineError> {
         let mut prompt =
             Prompt { task: Arc::clone(&self.plan.task), correction: None, last_response: None };
@@ -295,8 +294,6 @@ impl Driver<'_> {
             prompt.correction = Some(text.into());
             prompt.last_response = Some(self.claim.response.as_str().into());
         }
-        let run_left = timeout_ms.map(Duration::from_millis);
-        let timeout = [self.plan.attempt_timeout, run_left].into_iter().flatten().min();
         let request = Request {
             run: self.plan.run.clone(),
             turn,
@@ -304,7 +301,9 @@ impl Driver<'_> {
             max_attempts,
             prompt,
             session: self.session.clone(),
-            timeout,
+            // The end of the run's own time is the machine's business: it stops the delegate and
+            // says that the budget was the reason.
+            timeout: self.plan.attempt_timeout,
             cancel: CancellationToken::new(),
         };
         self.start(Work::dispatch(Arc::clone(&self.plan.delegate), request)).await;
