@@ -217,6 +217,12 @@ impl<'a> Builder<'a> {
         let mut judge = self.judge.clone();
         for glob in spec.inputs() {
             judge = judge.inputs(&glob)?;
+            // A pattern may be meant for files that are not to appear, so this is no error.
+            if self.workspace.glob(&glob, 1).is_ok_and(|found| found.is_empty()) {
+                self.warnings.push(format!(
+                    "check `{id}` seals `{glob}`, which matches no file; write inputs= once for each pattern"
+                ));
+            }
         }
         for glob in spec.may_change() {
             judge = judge.may_change(glob)?;
@@ -241,7 +247,7 @@ impl<'a> Builder<'a> {
         self.warnings.push(format!(
             "check `{id}` does not say which files decide it, so the delegate could edit them: \
              declare them with inputs={}",
-            known.join("|")
+            known.join(",inputs=")
         ));
     }
 
