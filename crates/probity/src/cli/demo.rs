@@ -6,10 +6,10 @@ use std::sync::Arc;
 use probity_engine::{Engine, SystemClock};
 use probity_verifier::expect;
 
-use super::CliError;
 use super::args::{CheckingArgs, DemoArgs};
 use super::progress::Progress;
 use super::run::{Output, cancel_on_signal, draw_run_id, finish, open_store};
+use super::{CliError, present};
 use crate::location::Programs;
 use crate::{Prepared, Request, prepare};
 
@@ -47,8 +47,10 @@ pub(super) async fn demo(args: &DemoArgs, programs: &Programs) -> Result<u8, Cli
         ..Request::default()
     };
     if !args.json {
-        eprintln!("An agent that says \"Done!\" without doing anything, under the gate:");
-        eprintln!("  probity run \"{TASK}\" --expect {CHECK} -- sh lying-agent.sh\n");
+        present::note(&format!(
+            "An agent that says \"Done!\" without doing anything, under the gate:\n  \
+             probity run \"{TASK}\" --expect {CHECK} -- sh lying-agent.sh"
+        ));
     }
     let Prepared { plan, warnings } = prepare(&request, run.clone(), programs)?;
     let store = open_store(&args.store)?;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use probity_core::{NameError, PolicyError};
 use probity_engine::EngineError;
+use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
 use serde_json::json;
 
@@ -45,6 +46,9 @@ pub enum CliError {
     /// The run stopped.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The workspace.
+    #[error("cannot read the workspace: {0}")]
+    Snapshot(#[from] SnapshotError),
     /// A file.
     #[error("cannot read `{path}`: {source}")]
     File {
@@ -80,6 +84,7 @@ impl CliError {
             Self::Policy(_) => "request_bound",
             Self::Store(error) => error.code(),
             Self::Engine(error) => error.code(),
+            Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Io { .. } => "io",
             Self::NotFound(_) => "not_found",
@@ -90,7 +95,7 @@ impl CliError {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(_) | Self::Io { .. } => EXIT_STOPPED,
+            Self::Store(_) | Self::Snapshot(_) | Self::Io { .. } => EXIT_STOPPED,
             Self::Engine(error) => match error {
                 EngineError::Open(_)
                 | EngineError::Exists { .. }

@@ -21,7 +21,7 @@ use crate::{CONFIG_PATH, Project};
 const EXAMPLE_PATH: &str = ".probity/verifiers/example.star";
 
 const EXAMPLE: &str = r#"# A verifier: it reads the world, not the claim, and says whether the work is done.
-# `result.response` is what the delegate answered. Nothing here can write.
+# `result["response"]` is what the delegate answered. Nothing here can write.
 # Name this file in .probity/probity.toml to use it: verify_files = [".probity/verifiers/example.star"]
 
 def run(result):

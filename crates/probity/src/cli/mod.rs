@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use serde_json::json;
 
 pub use error::CliError;
 
@@ -44,7 +45,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return error::report(&CliError::Io { what: "start", source: error }, false),
@@ -80,10 +82,17 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
 
 fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
-        _ => ExitCode::from(EXIT_USAGE),
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return ExitCode::SUCCESS;
     }
+    // The arguments could not be read, but a script that asked for an object still gets one.
+    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
+    if words.any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
+        let _ = present::json(&json!({"error": {"code": "usage", "message": message}}));
+    }
+    ExitCode::from(EXIT_USAGE)
 }
 
 const fn wants_json(command: &Command) -> bool {

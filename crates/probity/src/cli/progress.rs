@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
     Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, Phase, VerdictKind,
 };
-use probity_engine::Watch;
+use probity_engine::{Plan, Watch};
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -50,13 +50,11 @@ impl Progress {
         Self { face, state: Mutex::default() }
     }
 
-    /// Takes in what a run's log holds already, so that checks have their names after a resume.
-    #[expect(dead_code, reason = "for a resumed run, whose opening entry is not told again")]
-    pub(super) fn catch_up(&self, entries: &[Entry]) {
+    /// Takes in what a run's opening entry would have said: it is not told again on a resume.
+    pub(super) fn knows(&self, plan: &Plan) {
         let mut state = self.state();
-        for entry in entries {
-            state.step(&entry.event);
-        }
+        state.checks = plan.checks.iter().map(|check| check.decl.clone()).collect();
+        state.max_attempts = plan.policy.max_attempts;
     }
 
     /// Clears the live line, so that the result stands alone.
@@ -175,9 +173,11 @@ impl State {
     }
 
     fn attempt(&self) -> String {
-        match self.max_attempts {
-            0 => format!("attempt {}", self.attempt),
-            max_attempts => format!("attempt {} of {max_attempts}", self.attempt),
+        match (self.attempt, self.max_attempts) {
+            // Taken up in the middle of an attempt, whose number stands in the log.
+            (0, _) => "this attempt".to_owned(),
+            (attempt, 0) => format!("attempt {attempt}"),
+            (attempt, max_attempts) => format!("attempt {attempt} of {max_attempts}"),
         }
     }
 

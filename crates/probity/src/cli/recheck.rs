@@ -19,7 +19,7 @@ use super::log::{open_existing, resolve_run};
 use super::present::{self, Style, Tone};
 use super::run::recorded_request;
 use crate::location::Programs;
-use crate::{Prepared, open_workspace, prepare_with};
+use crate::{Prepared, Request, open_workspace, prepare_with};
 
 /// Differences that a person is shown; `--json` has them all.
 const MAX_SHOWN: usize = 50;
@@ -99,7 +99,13 @@ async fn freshness(
         Some(world) => stored(store, world.judge, "judge", JudgeManifest::from_bytes).await?,
         None => stored(store, judged.judge, "judge", JudgeManifest::from_bytes).await?,
     };
-    let now = Now::observe(store, &run, programs).await?;
+    let (request, _) = recorded_request(store, &run).await?;
+    if request.workspace.as_ref().is_some_and(|workspace| !workspace.exists()) {
+        let changed = vec![Changed { path: ".".to_owned(), change: "deleted" }];
+        let (state, judge) = (State::Stale, Vec::new());
+        return Ok(Freshness { run_id: run, outcome, state, changed, judge });
+    }
+    let now = Now::observe(request, &run, programs).await?;
     let changed = changes(&Changes::between(&before, &now.manifest));
     let judge = match now.plan.judge.check(&sealed) {
         Ok(()) => Vec::new(),
@@ -125,11 +131,10 @@ struct Now {
 
 impl Now {
     async fn observe(
-        store: &dyn Store,
+        mut request: Request,
         run: &RunId,
         programs: &Programs,
     ) -> Result<Self, CliError> {
-        let (mut request, _) = recorded_request(store, run).await?;
         // A verifier that is gone is a difference of the judge, not a reason to know nothing.
         request.verify_files.retain(|path| Script::from_file(path).is_ok());
         let workspace = open_workspace(&request)?;

@@ -51,7 +51,7 @@ pub(crate) fn next_step(report: &Report) -> Option<String> {
     let log = format!("probity log show {run}");
     Some(match report.outcome {
         None => format!("probity run --resume {run}"),
-        Some(Outcome::Verified) => format!("probity recheck {run} says whether it still holds"),
+        Some(Outcome::Verified) => format!("{log}; probity recheck {run}"),
         Some(Outcome::Escalated) => {
             format!("probity run --resume {run} --answer reject|waive|ATTEMPTS --by NAME")
         }
@@ -229,7 +229,8 @@ fn why(report: &Report) -> Vec<String> {
         ),
         Some(Outcome::Exhausted | Outcome::Rejected | Outcome::Escalated) => {
             let budget = budget(report);
-            match last(report).and_then(|attempt| rejecting(attempt)) {
+            let rejecting = last(report).and_then(|attempt| rejecting(attempt));
+            match rejecting.filter(|_| report.reason.is_none()) {
                 Some(check) => prefixed(&format!("{budget}{}: ", check.id), check),
                 None => ended(report),
             }
@@ -250,7 +251,8 @@ fn budget(report: &Report) -> String {
 /// The message of a failure, or at least its code.
 fn ended(report: &Report) -> Vec<String> {
     let code = report.code.as_ref().map(|code| format!("[{code}]"));
-    let mut lines = block(report.failure.as_deref().unwrap_or_default());
+    let mut lines =
+        block(report.failure.as_deref().or(report.reason.as_deref()).unwrap_or_default());
     match (lines.last_mut(), code) {
         (Some(last), Some(code)) => {
             last.push_str("  ");
