@@ -105,6 +105,7 @@ impl Work {
     ) -> Self {
         let cancel = ctx.cancel.clone();
         let started = Instant::now();
+        let kept = Arc::clone(&judge);
         let task = tokio::spawn(async move {
             let belt = ctx.timeout + OVERRUN;
             let answer = match tokio::time::timeout(belt, verifier.verify(&ctx)).await {
@@ -127,7 +128,9 @@ impl Work {
                 "verifier_panic",
                 "the verifier panicked; report it to its author",
             )),
-            judge: Sealed::unread(),
+            // Read even so: a judge that was not read counts as touched, and the delegate would be
+            // charged for the verifier's panic.
+            judge: kept.seal().map_or_else(|_| Sealed::unread(), |manifest| Sealed::of(&manifest)),
             elapsed_ms: millis(started.elapsed()),
         };
         Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }

@@ -3,5 +3,6 @@
 #![expect(clippy::panic, reason = "a test that breaks should say so at once")]
 
 mod breadth;
+mod broken;
 mod crashes;
 mod kill;
