@@ -69,8 +69,8 @@ pub(crate) struct Work {
     task: JoinHandle<Done>,
     /// Cancels when dropped: a driver that is given up takes its work along.
     cancel: DropGuard,
-    /// What to report if the task panics.
-    lost: Box<dyn FnOnce() -> Done + Send>,
+    /// What to report if the task panics. `Sync`, so that the future of a run can be spawned.
+    lost: Box<dyn FnOnce() -> Done + Send + Sync>,
 }
 
 impl Work {
