@@ -185,6 +185,9 @@ impl<'a> Builder<'a> {
         let pool = WorkerPool::new(PoolConfig::new(programs.worker.clone()))
             .map_err(|error| PrepareError::Limits(error.to_string()))?;
         let mut judge = JudgeFiles::new(Arc::clone(&workspace));
+        for path in &request.sealed {
+            judge = judge.file(path)?;
+        }
         for glob in &request.may_change {
             judge = judge.may_change(glob)?;
         }
@@ -215,14 +218,18 @@ impl<'a> Builder<'a> {
     /// workspace that its command line runs.
     fn seal_inputs(&mut self, spec: &CheckSpec, id: &Code) -> Result<(), PrepareError> {
         let mut judge = self.judge.clone();
-        for glob in spec.inputs() {
-            judge = judge.inputs(&glob)?;
-            // A pattern may be meant for files that are not to appear, so this is no error.
-            if self.workspace.glob(&glob, 1).is_ok_and(|found| found.is_empty()) {
-                self.warnings.push(format!(
-                    "check `{id}` seals `{glob}`, which matches no file; write inputs= once for each pattern"
-                ));
-            }
+        let inputs = spec.inputs();
+        for glob in &inputs {
+            judge = judge.inputs(glob)?;
+        }
+        // One pattern alone may be meant for files that are not to appear, so this is no error.
+        let matches =
+            |glob: &String| !self.workspace.glob(glob, 1).is_ok_and(|found| found.is_empty());
+        if !inputs.is_empty() && !inputs.iter().any(matches) {
+            self.warnings.push(format!(
+                "check `{id}` seals no file: nothing matches `{}`; write inputs= once for each pattern",
+                inputs.join("`, `")
+            ));
         }
         for glob in spec.may_change() {
             judge = judge.may_change(glob)?;

@@ -97,6 +97,7 @@ impl Project {
                 .map_err(|source| ProjectError::Verifier { path: file.clone(), source })?;
             parts.push(blob_digest(&source));
         }
+        defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
             *workspace = root.join(&*workspace);
         }

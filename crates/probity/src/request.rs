@@ -98,6 +98,10 @@ pub struct Request {
     /// Globs of what the snapshot leaves out, beside the built-in ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
+    /// Files that must stay as they are while the run lasts, beside those that checks name. The
+    /// files that a request was read from are added by themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sealed: Vec<PathBuf>,
     /// Globs of files that are not sealed although a check names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub may_change: Vec<String>,
@@ -175,6 +179,7 @@ impl Request {
             allow_hosts: joined(defaults.allow_hosts, self.allow_hosts),
             allow_private: joined(defaults.allow_private, self.allow_private),
             ignore: joined(defaults.ignore, self.ignore),
+            sealed: joined(defaults.sealed, self.sealed),
             may_change: joined(defaults.may_change, self.may_change),
         }
     }

@@ -98,6 +98,7 @@ impl Request {
         };
         let mut request = Self::parse(&text, format, &path.display().to_string())?;
         request.rebase(path.parent().unwrap_or(Path::new("")));
+        request.sealed.push(std::path::absolute(path).map_err(failed)?);
         Ok(request)
     }
 
@@ -106,11 +107,17 @@ impl Request {
     /// # Errors
     /// [`RequestError::Parse`] or [`RequestError::Unbuilt`].
     pub fn parse(text: &str, format: Format, name: &str) -> Result<Self, RequestError> {
-        let failed =
-            |detail: String| RequestError::Parse { name: name.to_owned(), detail: detail.trim().to_owned() };
+        let failed = |detail: String| RequestError::Parse {
+            name: name.to_owned(),
+            detail: detail.trim().to_owned(),
+        };
         let value: Value = match format {
-            Format::Json => serde_json::from_str(text).map_err(|error| failed(error.to_string()))?,
-            Format::Yaml => serde_saphyr::from_str(text).map_err(|error| failed(error.to_string()))?,
+            Format::Json => {
+                serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
+            }
+            Format::Yaml => {
+                serde_saphyr::from_str(text).map_err(|error| failed(error.to_string()))?
+            }
             Format::Toml => toml::from_str(text).map_err(|error| failed(error.to_string()))?,
         };
         if let Some(key) = UNBUILT.into_iter().find(|key| value.get(key).is_some()) {

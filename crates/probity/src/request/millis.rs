@@ -27,7 +27,9 @@ impl Millis {
 
 /// The text is no length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`, `2h`")]
+#[error(
+    "`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`, `2h`"
+)]
 pub struct MillisError {
     text: String,
 }
