@@ -8,13 +8,15 @@
 
 mod job;
 mod model;
+mod report;
 mod rng;
 mod script;
 mod tempo;
 mod world;
 
 pub use model::{Prediction, Row, predict};
+pub use report::{Report, rows};
 pub use rng::Rng;
 pub use script::{CancelAt, Point, Saw, Says, Script, Sight, Touch, TurnScript};
 pub use tempo::Tempo;
-pub use world::{Crash, Moment, Report, Violation, World, rows};
+pub use world::{Crash, Moment, Violation, World};

@@ -8,11 +8,12 @@ use probity_core::{
     Outcome, Phase, Stage, Turn, Usage,
 };
 
+use crate::Prediction;
 use crate::model::OPENED_MS;
+use crate::report::{Report, rows};
 use crate::script::{
     CancelAt, Point, SEALED, Says, Script, Sight, TOUCHED, Touch, digest, submission,
 };
-use crate::{Prediction, Row};
 
 /// When the driver dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,25 +46,6 @@ impl fmt::Display for Violation {
 }
 
 impl std::error::Error for Violation {}
-
-/// What a run came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The same account as the model's. `dispatched` and `looks` name each turn, and each try, once.
-    pub account: Prediction,
-    /// Interruptions that the machine counted.
-    pub interruptions: u32,
-    /// Deaths that a resumption followed.
-    pub resumed: u32,
-    /// Appends that were tried, over all lives.
-    pub appends: u32,
-    /// Acts that were begun, over all lives.
-    pub acts: u32,
-    /// Times that the delegate was asked, over all lives.
-    pub asked: u32,
-    /// Times that the claim was handed on, over all lives.
-    pub commits: u32,
-}
 
 /// One run in the simulated world.
 #[derive(Debug)]
@@ -499,35 +481,6 @@ impl<'a> World<'a> {
             commits: self.commits,
         })
     }
-}
-
-/// The verdicts as the log holds them.
-#[must_use]
-pub fn rows(log: &[Entry]) -> Vec<Row> {
-    let row = |entry: &Entry| match &entry.event {
-        Event::VerdictMerged {
-            turn,
-            judgement,
-            code,
-            counted,
-            drift,
-            repeat_of,
-            reused,
-            flaky,
-            ..
-        } => Some(Row {
-            turn: turn.number,
-            judgement: *judgement,
-            code: code.to_string(),
-            counted: *counted,
-            drift: *drift,
-            repeat_of: repeat_of.map(|turn| turn.number),
-            reused: reused.map(|turn| turn.number),
-            flaky: *flaky,
-        }),
-        _ => None,
-    };
-    log.iter().filter_map(row).collect()
 }
 
 fn feed(machine: &mut Delegation, now_ms: u64, input: Input) -> Result<(), Violation> {
