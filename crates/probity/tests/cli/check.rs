@@ -119,3 +119,22 @@ fn bounds_hosts_and_duplicate_names_are_found_too() {
         assert_eq!(errors, [code], "{text}: {checked}");
     }
 }
+
+#[test]
+fn patterns_that_seal_nothing_at_all_are_a_warning() {
+    let world = World::new();
+    world.write("Makefile", "test:\n");
+    for (inputs, warnings) in [
+        ("[\"Makefile\", \"conftest.py\"]", 0),
+        ("[\"Makefile|conftest.py\"]", 1),
+        ("[\"absent\"]", 1),
+    ] {
+        world.write(
+            "request.toml",
+            &format!("[[expect]]\ncommand = \"make test\"\ninputs = {inputs}\n"),
+        );
+        let ran = world.probity(["check", "request.toml"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(ran.stdout.matches("seals no file").count(), warnings, "{inputs}: {ran:?}");
+    }
+}
