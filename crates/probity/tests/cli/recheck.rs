@@ -87,3 +87,16 @@ fn a_workspace_that_is_gone_is_stale() {
     let ran = world.probity(["recheck", "last", "--json"]);
     assert_eq!((ran.code, &ran.json()["state"]), (1, &"stale".into()), "{ran:?}");
 }
+
+#[test]
+fn a_projects_configuration_is_part_of_the_judge() {
+    let world = World::new();
+    world.write("Makefile", "test:\n\ttest -f out.txt\n");
+    assert_eq!(world.probity(["init"]).code, 0);
+    assert_eq!(world.probity(["run", "write", "--", "touch", "out.txt"]).code, 0);
+    assert_eq!(world.probity(["recheck", "last"]).code, 0);
+    world.write(".probity/probity.toml", "max_verify_retries = 0\n");
+    let stale = world.probity(["recheck", "last", "--json"]).json();
+    assert_eq!(stale["state"], "stale");
+    assert_eq!(stale["judge"][0]["path"], ".probity/probity.toml");
+}
