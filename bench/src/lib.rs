@@ -1,1 +1,20 @@
-//! Placeholder.
+//! The Lie Matrix, and the figures beside those of other tools.
+//!
+//! Both are programs; this library is what they share. See `README.md` of this folder for what
+//! each number means.
+
+mod case;
+mod claimcheck;
+mod error;
+mod face;
+pub mod figures;
+pub mod matrix;
+mod program;
+mod ralph;
+mod rows;
+mod service;
+mod site;
+mod table;
+mod tool;
+
+pub use program::answer_as_program;

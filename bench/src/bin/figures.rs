@@ -1,0 +1,7 @@
+//! `figures`: what an attempt, a script and a start cost. See `bench/README.md`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    probity_bench::answer_as_program().unwrap_or_else(probity_bench::figures::main)
+}

@@ -1,0 +1,7 @@
+//! `lie-matrix`: scripted delegates that lie, each with an honest twin. See `bench/README.md`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    probity_bench::answer_as_program().unwrap_or_else(probity_bench::matrix::main)
+}
