@@ -79,7 +79,7 @@ const FOUNDATION_NEVER: [&str; 6] =
 const OWNED: [(&str, &[&str]); 4] = [
     ("reqwest", &["probity-egress"]),
     ("starlark", &["probity-script"]),
-    ("rusqlite", &["probity-store-sqlite", "probity-verifier", "probity-script"]),
+    ("rusqlite", &["probity-store-sqlite", "probity-verifier", "probity-script", "probity-bench"]),
     ("cap-std", &["probity-verifier"]),
 ];
 
