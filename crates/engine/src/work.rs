@@ -11,6 +11,7 @@ use probity_verifier::{
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::Plan;
 use crate::content::StoredFault;
@@ -105,32 +106,21 @@ impl Work {
     ) -> Self {
         let cancel = ctx.cancel.clone();
         let started = Instant::now();
-        let kept = Arc::clone(&judge);
+        let workspace = Arc::clone(&ctx.workspace);
         let task = tokio::spawn(async move {
-            let belt = ctx.timeout + OVERRUN;
-            let answer = match tokio::time::timeout(belt, verifier.verify(&ctx)).await {
-                Ok(answer) => answer,
-                Err(_) => {
-                    ctx.cancel.cancel();
-                    Err(overrun(ctx.timeout))
-                }
-            };
+            let workspace = Arc::clone(&ctx.workspace);
+            let answer = verify(verifier, ctx).await;
             let elapsed_ms = millis(started.elapsed());
             let (judge, answer) = match look_at_judge(judge).await {
                 Ok(sealed) => (sealed, answer),
-                Err(fault) => (Sealed::unread(), answer.and(Err(fault))),
+                Err(fault) => (Sealed::unread(workspace), answer.and(Err(fault))),
             };
             Done::Checked { check, answer, judge, elapsed_ms }
         });
         let lost = move || Done::Checked {
             check,
-            answer: Err(Fault::new(
-                "verifier_panic",
-                "the verifier panicked; report it to its author",
-            )),
-            // Read even so: a judge that was not read counts as touched, and the delegate would be
-            // charged for the verifier's panic.
-            judge: kept.seal().map_or_else(|_| Sealed::unread(), |manifest| Sealed::of(&manifest)),
+            answer: Err(panicked()),
+            judge: Sealed::unread(workspace),
             elapsed_ms: millis(started.elapsed()),
         };
         Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
@@ -141,7 +131,14 @@ impl Work {
         let cancel = request.cancel.clone();
         let turn = request.turn;
         let task = tokio::spawn(async move {
-            let answer = delegate.attempt(&request).await;
+            let belt = request.timeout.map(|timeout| timeout.saturating_add(STOP_GRACE));
+            let attempt = delegate.attempt(&request);
+            let answer = match belt {
+                None => attempt.await,
+                Some(belt) => tokio::time::timeout(belt, attempt)
+                    .await
+                    .unwrap_or_else(|_| Err(late(&request))),
+            };
             Done::Answered { turn, answer }
         });
         let lost = move || Done::Answered {
@@ -176,9 +173,10 @@ impl Sealed {
         Self { digest: manifest.digest(), bytes: manifest.to_bytes() }
     }
 
-    /// Stands where the judge's files could not be read: equal to no sealed judge.
-    fn unread() -> Self {
-        Self { digest: Digest::from_bytes([0; 32]), bytes: Vec::new() }
+    /// Stands where the judge's files could not be read: those of a judge of no files, which differ
+    /// from every judge that has some.
+    fn unread(workspace: Arc<Workspace>) -> Self {
+        Self::of(&JudgeFiles::new(workspace).look())
     }
 }
 
@@ -191,6 +189,30 @@ impl Unreadable {
 /// Whole milliseconds.
 fn millis(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs a verifier in a task of its own, so that one that blocks its thread or panics takes nothing
+/// else along.
+async fn verify(verifier: Arc<dyn Verifier>, ctx: CheckContext) -> Result<Verdict, Fault> {
+    let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+    let task = AbortOnDropHandle::new(tokio::spawn(async move { verifier.verify(&ctx).await }));
+    match tokio::time::timeout(timeout.saturating_add(OVERRUN), task).await {
+        Ok(answer) => answer.unwrap_or_else(|_| Err(panicked())),
+        Err(_) => {
+            cancel.cancel();
+            Err(overrun(timeout))
+        }
+    }
+}
+
+fn panicked() -> Fault {
+    Fault::new("verifier_panic", "the verifier panicked; report it to its author")
+}
+
+/// The belt of a delegate that heeds neither its time nor its token.
+fn late(request: &Request) -> DelegateError {
+    request.cancel.cancel();
+    DelegateError::TimedOut { timeout_ms: request.timeout.map_or(0, millis) }
 }
 
 fn overrun(timeout: Duration) -> Fault {

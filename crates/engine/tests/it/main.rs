@@ -1,0 +1,27 @@
+//! Whole runs, through the public face: engine, plan, report, on stores that keep, lose or refuse.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that breaks should say so at once"
+)]
+
+mod announce;
+mod broken;
+mod cancel;
+mod content_free;
+mod counting;
+mod escalation;
+mod fencing;
+mod judge;
+mod ledger;
+mod many;
+mod outcomes;
+mod resume;
+mod retry;
+mod revise;
+mod rig;
+mod store_faults;
+mod wall;

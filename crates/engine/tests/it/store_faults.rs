@@ -1,0 +1,116 @@
+//! A store that fails at any append, in any way: the run stops, nothing is done behind it, and a
+//! resumption comes to the same end. Where only the answer was lost the run goes on.
+
+use std::sync::Arc;
+
+use probity_core::{Event, Outcome};
+use probity_engine::{Plan, Report};
+
+use crate::ledger::{Break, Ledger};
+use crate::rig::{Eye, Rig, late_worker, timeless};
+
+/// A store that breaks, with the rig around it.
+struct Broken {
+    rig: Rig,
+    store: Arc<Ledger>,
+}
+
+impl Broken {
+    fn new(change: impl FnOnce(Ledger) -> Ledger) -> Self {
+        let (rig, store) = Rig::on_ledger(change);
+        Self { rig, store }
+    }
+
+    fn plan(&self) -> Plan {
+        let checks = ["a", "b"].map(|id| Eye::file(&self.rig, "out.txt").check(id));
+        self.rig.plan(late_worker(&self.rig), checks)
+    }
+
+    /// The log without resumptions and times.
+    async fn events(&self) -> Vec<Event> {
+        let log = self.rig.log().await;
+        let events = log.entries.iter().map(timeless);
+        events.filter(|event| !matches!(event, Event::RunResumed { .. })).collect()
+    }
+}
+
+fn same_end(report: &Report, expected: &Report) {
+    assert_eq!(report.outcome, Some(Outcome::Verified));
+    assert_eq!((report.attempts, report.history.len()), (2, 2));
+    let candidates = |report: &Report| -> Vec<_> {
+        report.history.iter().map(|it| (it.turn, it.verdict, it.counted, it.candidate)).collect()
+    };
+    assert_eq!(candidates(report), candidates(expected));
+}
+
+#[tokio::test]
+async fn every_append_may_fail_in_every_way() {
+    let whole = Broken::new(|store| store);
+    let (_, expected) = whole.rig.whole(whole.plan()).await;
+    let (events, appends) = (whole.events().await, whole.store.batches().len());
+    let effects = ["read", "look", "ask"].map(|effect| whole.rig.account.count(effect));
+    assert_eq!(appends, 13);
+
+    for nth in 0..appends {
+        for how in Break::ALL {
+            let broken = Broken::new(|store| store.breaking(nth, how));
+            let rig = &broken.rig;
+            let result = rig.try_run(broken.plan()).await;
+            if matches!(how, Break::UnknownStored | Break::UnknownLost) {
+                // The tail was read and said what had happened.
+                assert_eq!(result.unwrap().outcome, Outcome::Verified, "{nth} {how:?}");
+                let now = ["read", "look", "ask"].map(|effect| rig.account.count(effect));
+                assert_eq!(now, effects, "{nth} {how:?}");
+                assert_eq!(broken.events().await, events, "{nth} {how:?}");
+                same_end(&rig.report().await, &expected);
+                continue;
+            }
+            let code = match (how, nth) {
+                (Break::Unavailable, _) => "store_io",
+                (_, 0) => "run_exists",
+                _ => "run_fenced",
+            };
+            assert_eq!(result.unwrap_err().code(), code, "{nth} {how:?}");
+            let lines = rig.account.lines();
+            assert_eq!(lines.last().unwrap(), "broken", "{nth} {how:?}: {lines:#?}");
+            assert_eq!(broken.store.batches().len(), nth);
+            if nth == 0 {
+                let missing = rig.resume(broken.plan()).await.unwrap_err();
+                assert_eq!(missing.code(), "run_missing");
+                rig.run(broken.plan()).await;
+            } else {
+                assert_eq!(rig.resume(broken.plan()).await.unwrap().outcome, Outcome::Verified);
+            }
+            let report = rig.report().await;
+            same_end(&report, &expected);
+            assert_eq!(report.interruptions, u32::from(nth > 0));
+            assert_eq!(broken.events().await, events, "{nth} {how:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_stays_unknown_stops_the_run() {
+    for (nth, how) in [(0, Break::UnknownLost), (6, Break::UnknownLost)] {
+        let broken = Broken::new(|store| store.breaking_from(nth, how));
+        let error = broken.rig.try_run(broken.plan()).await.unwrap_err();
+        assert_eq!(error.code(), "append_unknown");
+        assert_eq!(broken.rig.account.count("broken"), 5, "tries are bounded");
+        assert_eq!(broken.rig.account.lines().last().unwrap(), "broken");
+        broken.store.mend();
+        let ended = match nth {
+            0 => broken.rig.run(broken.plan()).await,
+            _ => broken.rig.resume(broken.plan()).await.unwrap(),
+        };
+        assert_eq!(ended.outcome, Outcome::Verified);
+    }
+}
+
+/// Every answer is lost, yet everything is there: no duplicate, no stop.
+#[tokio::test]
+async fn a_store_that_never_answers_but_stores_is_no_hindrance() {
+    let broken = Broken::new(|store| store.breaking_from(0, Break::UnknownStored));
+    let (ended, report) = broken.rig.whole(broken.plan()).await;
+    assert_eq!((ended.outcome, report.attempts), (Outcome::Verified, 2));
+    assert_eq!(broken.store.batches().len(), 13);
+}
