@@ -68,6 +68,9 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("xtask", &[]),
 ];
 
+/// What a member's tests may stand on besides: the engine is tested on a provider that is durable.
+const TEST_EDGES: [(&str, &[&str]); 1] = [("probity-engine", &["store-sqlite"])];
+
 /// The crates that third parties audit with: their direct dependencies are counted together.
 const FOUNDATION: [&str; 2] = ["probity-core", "probity-record"];
 const FOUNDATION_MAX: usize = 8;
@@ -130,7 +133,8 @@ pub fn check(packages: &[Package]) -> Vec<Finding> {
         for dependency in &package.dependencies {
             let target = dependency.name.as_str();
             if dependency.path.is_some() {
-                if target != package.name && !allowed.iter().any(|to| short_name_is(target, to)) {
+                let is_allowed = allowed.iter().any(|to| short_name_is(target, to));
+                if target != package.name && !is_allowed && !is_test_edge(package, dependency) {
                     let from = &package.name;
                     findings.push(finding(format!("`{from}` may not depend on `{target}`")));
                 }
@@ -173,6 +177,13 @@ pub fn check_map(packages: &[Package], tree: &Tree) -> Vec<Finding> {
     let missing = members.difference(&listed).map(|name| format!("`{name}` is not in the map"));
     let extra = listed.difference(&members).map(|name| format!("`{name}` is no member"));
     missing.chain(extra).map(|text| Finding::new(MAP, 0, text)).collect()
+}
+
+fn is_test_edge(package: &Package, dependency: &Dependency) -> bool {
+    dependency.kind.as_deref() == Some("dev")
+        && TEST_EDGES.iter().any(|(from, allowed)| {
+            *from == package.name && allowed.iter().any(|to| short_name_is(&dependency.name, to))
+        })
 }
 
 /// `probity-core` is `core`, `probity` is the empty name.

@@ -35,7 +35,6 @@ fn edges_of_the_table_are_allowed_and_others_are_not() {
         ("probity-verifier", "probity-delegate", false),
         ("probity-delegate", "probity-verifier", false),
         ("probity-engine", "probity-script", false),
-        ("probity-engine", "probity-store-sqlite", false),
         ("probity", "probity-script", true),
         ("probity-engine", "probity", false),
         ("probity-bench", "probity", true),
@@ -47,6 +46,13 @@ fn edges_of_the_table_are_allowed_and_others_are_not() {
             assert_eq!(found.is_empty(), allowed, "{from} to {to} ({kind}): {found:?}");
         }
     }
+}
+
+#[test]
+fn the_engine_meets_a_provider_only_in_its_tests() {
+    assert!(messages("probity-engine", &[("probity-store-sqlite", "dev")]).is_empty());
+    assert_eq!(messages("probity-engine", &[("probity-store-sqlite", "normal")]).len(), 1);
+    assert_eq!(messages("probity-verifier", &[("probity-store-sqlite", "dev")]).len(), 1);
 }
 
 #[test]
