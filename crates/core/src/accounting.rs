@@ -11,10 +11,12 @@ pub(crate) struct Accounting {
     rejections: u32,
     /// Uncharged rejections in a row.
     identical_streak: u32,
-    /// Attempts that a human added.
-    granted: u32,
+    /// The attempts that a human allowed in all, once one did.
+    granted: Option<u32>,
     /// What all attempts spent.
     pub(crate) usage: Usage,
+    /// What had been spent when a human let the run go on: the budgets begin anew there.
+    granted_at: Usage,
     rejected: Vec<Rejected>,
 }
 
@@ -97,16 +99,18 @@ impl Accounting {
         }
     }
 
-    /// Folds in what a human granted: attempts, and a fresh start for the belts.
+    /// Folds in what a human granted: further attempts from here, and a fresh start for the belts
+    /// and the shared budgets.
     pub(crate) fn grant(&mut self, attempts: u32) {
-        self.granted = self.granted.saturating_add(attempts);
+        self.granted = Some(self.attempts.saturating_add(attempts));
+        self.granted_at = self.usage;
         self.identical_streak = 0;
         self.rejections = 0;
     }
 
     /// Attempts allowed in all.
     pub(crate) fn max_attempts(&self, policy: &Policy) -> u32 {
-        policy.max_attempts.saturating_add(self.granted)
+        self.granted.unwrap_or(policy.max_attempts)
     }
 
     /// The budget that is used up, in one word, if any is.
@@ -122,10 +126,11 @@ impl Accounting {
                 return Some("rejections");
             }
         }
-        if policy.max_tokens.is_some_and(|max| self.usage.tokens >= max) {
+        let tokens = self.usage.tokens.saturating_sub(self.granted_at.tokens);
+        if policy.max_tokens.is_some_and(|max| tokens >= max) {
             return Some("budget_tokens");
         }
-        let calls = self.usage.tool_calls;
+        let calls = self.usage.tool_calls.saturating_sub(self.granted_at.tool_calls);
         policy.max_tool_calls.is_some_and(|max| calls >= max).then_some("budget_tool_calls")
     }
 }

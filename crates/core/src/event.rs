@@ -118,8 +118,10 @@ pub enum Event {
         check: CheckIndex,
         /// What it gave.
         finding: Finding,
-        /// Digest of the judge's files after the check ran.
-        judge: Digest,
+        /// Digest of the judge's files after the check ran; absent where they were not looked at,
+        /// because the check was cut off or broke.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judge: Option<Digest>,
         /// Wall time of this try.
         elapsed_ms: u64,
     },

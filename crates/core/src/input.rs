@@ -32,8 +32,8 @@ pub enum Input {
         check: CheckIndex,
         /// What it gave.
         finding: Finding,
-        /// Digest of the judge's manifest after the check ran.
-        judge: Digest,
+        /// Digest of the judge's manifest after the check ran; `None` where it was not looked at.
+        judge: Option<Digest>,
         /// Wall time of this try.
         elapsed_ms: u64,
     },

@@ -1,6 +1,6 @@
 //! Which input is welcome where, and the event it becomes. The whole state-by-input table.
 
-use crate::delegation::decide::ended;
+use crate::delegation::decide::{ended, out_of_budget, too_late};
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
@@ -21,13 +21,13 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
     let not_now = Refusal::NotNow { stage, input: name };
     match input {
         Input::Observed { phase, manifest, judge } => match (stage, phase) {
-            (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
+            (Stage::Opened | Stage::RedDone, Phase::Before) | (Stage::Claimed, Phase::After) => {
                 event(Event::WorldObserved { phase, manifest, judge })
             }
             _ => Err(not_now),
         },
         Input::Unreadable { phase, code, detail } => match (stage, phase) {
-            (Stage::Opened, Phase::Before) | (Stage::Claimed, Phase::After) => {
+            (Stage::Opened | Stage::RedDone, Phase::Before) | (Stage::Claimed, Phase::After) => {
                 event(Event::WorldUnreadable { phase, code, detail })
             }
             _ => Err(not_now),
@@ -70,7 +70,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         },
         Input::Answered { by, answer } => match stage {
             Stage::Escalated { .. } => {
-                check_answer(answer)?;
+                check_answer(fold, answer)?;
                 event(Event::Answered { by, answer })
             }
             _ => Err(not_now),
@@ -86,10 +86,8 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
 pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
     match event {
         Event::RunResumed { interruptions } if *interruptions > fold.policy.max_interruptions => {
-            fold.stage
-                .outcome()
-                .is_none()
-                .then(|| ended(Outcome::Exhausted, Code::slug("interruptions")))
+            let is_open = fold.stage.outcome().is_none();
+            is_open.then(|| ended(Outcome::Exhausted, Code::slug("interruptions")))
         }
         Event::Answered { answer, .. } => {
             let Stage::Escalated { instead_of } = fold.stage else {
@@ -107,22 +105,39 @@ pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
     }
 }
 
-/// How a run of wall time ends in each stage: with a claim in hand ground truth came too late,
-/// without one the delegate's budget is used up.
-pub(crate) fn out_of_time(fold: &Fold) -> Option<Event> {
+/// What the end of the run's own time means in a stage: without a claim in hand the delegate's
+/// budget is used up; with one, ground truth came too late and what is known by then decides.
+fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
     match fold.stage {
-        Stage::Claimed | Stage::Settled | Stage::Checking { .. } | Stage::Judged => {
-            Some(ended(Outcome::Inconclusive, Code::slug("wall_timeout")))
-        }
+        Stage::Claimed => Some(ended(Outcome::Inconclusive, Code::slug("wall_timeout"))),
+        Stage::Checking { check, .. } => Some(Event::CheckFinished {
+            check,
+            finding: too_late(),
+            judge: None,
+            elapsed_ms: fold.in_flight_ms(check, now_ms),
+        }),
         Stage::Opened
         | Stage::RedReady
         | Stage::RedChecking { .. }
-        | Stage::Ready
-        | Stage::Delegated { .. } => Some(ended(Outcome::Exhausted, Code::slug("budget_wall"))),
-        Stage::Failed | Stage::Escalated { .. } | Stage::Decided { .. } | Stage::Sealed { .. } => {
-            None
-        }
+        | Stage::RedDone
+        | Stage::Ready => Some(ended(Outcome::Exhausted, Code::slug("budget_wall"))),
+        Stage::Delegated { .. } => Some(out_of_budget(fold, "budget_wall")),
+        Stage::Settled
+        | Stage::Judged
+        | Stage::Failed
+        | Stage::Escalated { .. }
+        | Stage::Decided { .. }
+        | Stage::Sealed { .. } => None,
     }
+}
+
+/// When the run's own time ends, while that would still change anything.
+pub(crate) fn deadline_ms(fold: &Fold) -> Option<u64> {
+    let is_over = matches!(
+        fold.stage,
+        Stage::Failed | Stage::Escalated { .. } | Stage::Decided { .. } | Stage::Sealed { .. }
+    );
+    fold.deadline_ms().filter(|_| !is_over)
 }
 
 fn event(event: Event) -> Result<Accepted, Refusal> {
@@ -130,11 +145,8 @@ fn event(event: Event) -> Result<Accepted, Refusal> {
 }
 
 fn timer(fold: &Fold, now_ms: u64) -> Accepted {
-    let is_over = fold.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms);
-    match out_of_time(fold).filter(|_| is_over) {
-        Some(event) => Accepted::Event(event),
-        None => Accepted::Nothing(Handled::Unchanged),
-    }
+    let event = out_of_time(fold, now_ms).filter(|_| fold.is_out_of_time(now_ms));
+    event.map_or(Accepted::Nothing(Handled::Unchanged), Accepted::Event)
 }
 
 /// The turn was judged, or its claim is already at work: a repeat, whatever the stage.
@@ -169,9 +181,12 @@ fn discrimination(finding: &Finding) -> Discrimination {
     }
 }
 
-fn check_answer(answer: Answer) -> Result<(), Refusal> {
+fn check_answer(fold: &Fold, answer: Answer) -> Result<(), Refusal> {
     match answer {
-        Answer::Continue { attempts } if !(1..=MAX_ATTEMPTS).contains(&attempts) => {
+        Answer::Continue { attempts }
+            if attempts == 0
+                || fold.accounting.attempts.saturating_add(attempts) > MAX_ATTEMPTS =>
+        {
             Err(Refusal::Answer { attempts })
         }
         Answer::Reject | Answer::Waive | Answer::Continue { .. } => Ok(()),

@@ -4,7 +4,7 @@ use crate::delegation::fold::{Fold, Progress, Submission};
 use crate::delegation::stage::Stage;
 use crate::{
     CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, Judgement, OnFailure,
-    Outcome, Phase, Policy, RedFirst, Subject, VerdictKind, merge,
+    Outcome, Phase, Policy, RedFirst, VerdictKind, merge,
 };
 
 /// The next event that the machine decides alone, if there is one at `now_ms`.
@@ -13,9 +13,10 @@ pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
         Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold))),
         Stage::Ready => Some(dispatch(fold)),
         Stage::Settled => settled(fold, now_ms),
-        Stage::Judged => judged(fold),
+        Stage::Judged => judged(fold, now_ms),
         Stage::Failed => fold.failure.clone().map(|(outcome, code)| ended(outcome, code)),
         Stage::Opened
+        | Stage::RedDone
         | Stage::RedChecking { .. }
         | Stage::Delegated { .. }
         | Stage::Claimed
@@ -41,14 +42,7 @@ pub(crate) fn ended(outcome: Outcome, code: Code) -> Event {
 }
 
 fn red_check(fold: &Fold) -> Option<Event> {
-    if fold.policy.red_first == RedFirst::Off {
-        return None;
-    }
-    let next = fold
-        .checks
-        .iter()
-        .zip(&fold.red)
-        .position(|(decl, red)| decl.subject == Subject::World && red.is_none())?;
+    let next = fold.next_red()?;
     Some(Event::CheckStarted { phase: Phase::Before, check: CheckIndex::of(next), tries: 1 })
 }
 
@@ -66,13 +60,17 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     if let Some(reused) = reuse(fold, current) {
         return Some(reused);
     }
-    if let Some(next) = current.progress.iter().position(|progress| progress.finding.is_none()) {
+    let next = current.progress.iter().position(|progress| progress.finding.is_none());
+    let is_late = fold.is_out_of_time(now_ms);
+    if let Some(next) = next.filter(|_| !is_late) {
         let check = CheckIndex::of(next);
         return Some(Event::CheckStarted { phase: Phase::After, check, tries: 1 });
     }
-    let findings = effective_findings(fold, current);
+    let mut findings = effective_findings(fold, current);
+    findings.extend(next.map(|_| too_late()));
     let judgement = merge(&findings);
     if judgement == Judgement::Inconclusive
+        && !is_late
         && let Some((check, due_ms)) = next_retry(fold, current)
     {
         let tries = current.progress.get(check).map_or(0, |progress| progress.tries) + 1;
@@ -85,6 +83,19 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     }
     let code = deciding_code(fold, judgement, &findings);
     Some(verdict(fold, current, judgement, code))
+}
+
+/// What a check gave that the run's own time did not leave room for.
+pub(crate) fn too_late() -> Finding {
+    Finding::Verdict {
+        verdict: VerdictKind::Inconclusive,
+        code: Code::slug("wall_timeout"),
+        reason: None,
+        criteria: Vec::new(),
+        confidence_bp: None,
+        evidence: None,
+        output: None,
+    }
 }
 
 /// An unchanged candidate with no work behind it is answered from the record, where the policy
@@ -119,7 +130,9 @@ fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
             let wait_ms = fold.policy.backoff_ms(progress.tries);
             let due_ms = progress.finished_ms.saturating_add(wait_ms);
             let until_ms = progress.since_ms.saturating_add(decl.timeout_ms);
-            (due_ms < until_ms).then_some((index, due_ms))
+            // A try in less time than the last one took would only tell how little that was.
+            let needed_ms = due_ms.saturating_add(progress.elapsed_ms);
+            (needed_ms < until_ms).then_some((index, due_ms))
         })
         .min_by_key(|(_, due_ms)| *due_ms)
 }
@@ -191,7 +204,7 @@ fn drift(judgement: Judgement, code: &Code) -> Option<Drift> {
 }
 
 /// A verdict is in: the gate opens, the delegate is told, or the run ends.
-fn judged(fold: &Fold) -> Option<Event> {
+fn judged(fold: &Fold, now_ms: u64) -> Option<Event> {
     let last = fold.judged.last()?;
     let code = last.code.clone();
     Some(match last.judgement {
@@ -200,13 +213,22 @@ fn judged(fold: &Fold) -> Option<Event> {
         Judgement::Inconclusive => ended(Outcome::Inconclusive, code),
         Judgement::Fault => ended(Outcome::Faulted, code),
         Judgement::Fail => refused(fold.policy.on_fail, Outcome::Rejected, code),
-        Judgement::Revise => match fold.accounting.exhausted(&fold.policy) {
-            Some(budget) => {
-                refused(fold.policy.on_exhausted, Outcome::Exhausted, Code::slug(budget))
-            }
+        Judgement::Revise => match exhausted(fold, now_ms) {
+            Some(budget) => out_of_budget(fold, budget),
             None => dispatch(fold),
         },
     })
+}
+
+/// The budget that is used up, in one word, if any is.
+fn exhausted(fold: &Fold, now_ms: u64) -> Option<&'static str> {
+    let budget = fold.accounting.exhausted(&fold.policy);
+    budget.or_else(|| fold.is_out_of_time(now_ms).then_some("budget_wall"))
+}
+
+/// A budget is used up: the run ends, or a human is called.
+pub(crate) fn out_of_budget(fold: &Fold, budget: &str) -> Event {
+    refused(fold.policy.on_exhausted, Outcome::Exhausted, Code::slug(budget))
 }
 
 fn refused(on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {

@@ -15,6 +15,8 @@ pub(crate) struct Fold {
     pub(crate) policy: Policy,
     pub(crate) checks: Vec<CheckDecl>,
     pub(crate) opened_at_ms: u64,
+    /// Start of the wall time: the opening, or a human's answer that lets the run go on.
+    pub(crate) wall_from_ms: u64,
     pub(crate) stage: Stage,
     pub(crate) baseline: Option<World>,
     pub(crate) red: Vec<Option<Discrimination>>,
@@ -124,6 +126,7 @@ impl Fold {
             policy,
             checks,
             opened_at_ms: at_ms,
+            wall_from_ms: at_ms,
             stage: Stage::Opened,
             baseline: None,
             red,
@@ -140,6 +143,15 @@ impl Fold {
         }
     }
 
+    /// The next check of the red run.
+    pub(crate) fn next_red(&self) -> Option<usize> {
+        if self.policy.red_first == RedFirst::Off {
+            return None;
+        }
+        let mut checks = self.checks.iter().zip(&self.red);
+        checks.position(|(decl, red)| decl.subject == Subject::World && red.is_none())
+    }
+
     /// How a check stands after the red run.
     pub(crate) fn discrimination(&self, check: usize) -> Discrimination {
         let exempt = self.policy.red_first == RedFirst::Off
@@ -152,7 +164,18 @@ impl Fold {
 
     /// The time at which the run's own budget ends.
     pub(crate) fn deadline_ms(&self) -> Option<u64> {
-        self.policy.wall_ms.map(|wall_ms| self.opened_at_ms.saturating_add(wall_ms))
+        self.policy.wall_ms.map(|wall_ms| self.wall_from_ms.saturating_add(wall_ms))
+    }
+
+    /// Whether the run's own budget has ended.
+    pub(crate) fn is_out_of_time(&self, now_ms: u64) -> bool {
+        self.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
+    }
+
+    /// How long the check in flight has run, in milliseconds.
+    pub(crate) fn in_flight_ms(&self, check: CheckIndex, now_ms: u64) -> u64 {
+        let progress = self.current.as_ref().and_then(|it| it.progress.get(check.as_usize()));
+        progress.map_or(0, |progress| now_ms.saturating_sub(progress.since_ms))
     }
 
     /// Folds one event in. Whether it may happen was decided before.
@@ -164,8 +187,12 @@ impl Fold {
             Event::WorldObserved { phase, manifest, judge } => {
                 self.observed(*phase, World { manifest: *manifest, judge: *judge });
             }
-            Event::WorldUnreadable { code, .. } => {
-                self.failure = Some((Outcome::Faulted, code.clone()));
+            Event::WorldUnreadable { phase, code, .. } => {
+                let outcome = match phase {
+                    Phase::Before => Outcome::Faulted,
+                    Phase::After => Outcome::Inconclusive,
+                };
+                self.failure = Some((outcome, code.clone()));
                 self.stage = Stage::Failed;
             }
             Event::CheckStarted { phase, check, tries } => {
@@ -175,7 +202,8 @@ impl Fold {
                 if let Some(red) = self.red.get_mut(check.as_usize()) {
                     *red = Some(*discrimination);
                 }
-                self.stage = Stage::RedReady;
+                let is_last = self.next_red().is_none();
+                self.stage = if is_last { Stage::RedDone } else { Stage::RedReady };
             }
             Event::DelegateDispatched { turn, .. } => {
                 self.turn = *turn;
@@ -210,7 +238,7 @@ impl Fold {
                 self.refusal = Some(code.clone());
                 self.stage = Stage::Escalated { instead_of: *instead_of };
             }
-            Event::Answered { answer, .. } => self.answered(*answer),
+            Event::Answered { answer, .. } => self.answered(at_ms, *answer),
             Event::OutcomeDecided { outcome, code, waived } => {
                 let code = code.clone();
                 self.ended = Some(Ending { outcome: *outcome, code, waived: *waived, at_ms });
@@ -256,7 +284,7 @@ impl Fold {
         at_ms: u64,
         check: CheckIndex,
         finding: &Finding,
-        judge: Digest,
+        judge: Option<Digest>,
         elapsed_ms: u64,
     ) {
         if let Some(progress) = self.progress_mut(check) {
@@ -266,7 +294,7 @@ impl Fold {
         }
         let sealed = self.baseline.map(|baseline| baseline.judge);
         if let Some(current) = &mut self.current {
-            current.tampered |= sealed != Some(judge);
+            current.tampered |= judge.is_some() && judge != sealed;
         }
         self.stage = Stage::Settled;
     }
@@ -315,9 +343,10 @@ impl Fold {
         }
     }
 
-    fn answered(&mut self, answer: Answer) {
+    fn answered(&mut self, at_ms: u64, answer: Answer) {
         if let Answer::Continue { attempts } = answer {
             self.accounting.grant(attempts);
+            self.wall_from_ms = at_ms;
             self.stage = Stage::Ready;
         }
     }

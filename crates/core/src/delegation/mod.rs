@@ -152,8 +152,10 @@ impl Delegation {
     /// wall time or the next try of a check, whichever comes first.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        let deadline_ms = accept::out_of_time(&self.fold).and_then(|_| self.fold.deadline_ms());
-        [deadline_ms, decide::retry_due_ms(&self.fold)].into_iter().flatten().min()
+        [accept::deadline_ms(&self.fold), decide::retry_due_ms(&self.fold)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The run.

@@ -8,7 +8,7 @@ use crate::{CheckIndex, Effect, Entry, Event, Judgement, Outcome, Phase};
 /// The effects that are pending in this state, in order.
 pub(crate) fn pending(fold: &Fold, now_ms: u64) -> Vec<Effect> {
     match fold.stage {
-        Stage::Opened => vec![Effect::Snapshot { phase: Phase::Before }],
+        Stage::Opened | Stage::RedDone => vec![Effect::Snapshot { phase: Phase::Before }],
         Stage::Claimed => vec![Effect::Snapshot { phase: Phase::After }],
         Stage::RedChecking { check, tries } => {
             vec![run_check(fold, Phase::Before, check, tries, now_ms)]

@@ -74,7 +74,7 @@ impl Delegation {
             if entry.at_ms < machine.now_ms {
                 return Err(ReplayError::Time { seq, back_ms: machine.now_ms - entry.at_ms });
             }
-            admit(&machine.fold, seq, entry, forced.take())?;
+            admit(&machine.fold, machine.now_ms, seq, entry, forced.take())?;
             forced = accept::forced(&machine.fold, &entry.event);
             machine.fold.apply(entry.at_ms, &entry.event);
             machine.now_ms = entry.at_ms;
@@ -83,21 +83,32 @@ impl Delegation {
     }
 }
 
-fn admit(fold: &Fold, seq: u64, entry: &Entry, forced: Option<Event>) -> Result<(), ReplayError> {
+/// `last_ms` is the time of the entry before. What follows of itself at that time belongs to the same
+/// append, so nothing else may stand in its place; what only became due later may be overtaken by an
+/// input.
+fn admit(
+    fold: &Fold,
+    last_ms: u64,
+    seq: u64,
+    entry: &Entry,
+    forced: Option<Event>,
+) -> Result<(), ReplayError> {
     let got = entry.event.name();
-    if let Some(forced) = forced {
-        return if forced == entry.event { Ok(()) } else { Err(ReplayError::Differs { seq, got }) };
+    let refused = |is_same_kind: bool| match is_same_kind {
+        true => Err(ReplayError::Differs { seq, got }),
+        false => Err(ReplayError::Impossible { seq, got, stage: fold.stage }),
+    };
+    if let Some(must) = forced.or_else(|| decide::follow_up(fold, last_ms)) {
+        return if must == entry.event { Ok(()) } else { refused(must.name() == got) };
     }
-    let expected = decide::follow_up(fold, entry.at_ms);
-    if expected.as_ref() == Some(&entry.event) {
+    let due = decide::follow_up(fold, entry.at_ms);
+    if due.as_ref() == Some(&entry.event) {
         return Ok(());
     }
-    let differs = expected.is_some_and(|expected| expected.name() == got);
     match input_of(&entry.event).map(|input| accept::accept(fold, entry.at_ms, input)) {
         Some(Ok(Accepted::Event(event))) if event == entry.event => Ok(()),
-        Some(Ok(Accepted::Event(_))) => Err(ReplayError::Differs { seq, got }),
-        _ if differs => Err(ReplayError::Differs { seq, got }),
-        _ => Err(ReplayError::Impossible { seq, got, stage: fold.stage }),
+        Some(Ok(Accepted::Event(_))) => refused(true),
+        _ => refused(due.is_some_and(|due| due.name() == got)),
     }
 }
 
@@ -109,9 +120,7 @@ fn input_of(event: &Event) -> Option<Input> {
         }
         Event::WorldUnreadable { phase, code, detail } => Input::Unreadable { phase, code, detail },
         Event::CheckRed { check, finding, elapsed_ms, .. } => {
-            // The red run records no judge digest: the seal is what it is taken from.
-            let judge = crate::Digest::from_bytes([0; 32]);
-            Input::CheckFinished { check, finding, judge, elapsed_ms }
+            Input::CheckFinished { check, finding, judge: None, elapsed_ms }
         }
         Event::CheckFinished { check, finding, judge, elapsed_ms } => {
             Input::CheckFinished { check, finding, judge, elapsed_ms }
@@ -126,7 +135,9 @@ fn input_of(event: &Event) -> Option<Input> {
         Event::Answered { by, answer } => Input::Answered { by, answer },
         Event::Sealed { .. } => Input::Sealed,
         Event::OutcomeDecided { outcome: Outcome::Cancelled, code, .. } => Input::Cancel { code },
-        Event::OutcomeDecided { code, .. } if is_time(&code) => Input::Timer,
+        Event::OutcomeDecided { code, .. } | Event::Escalated { code, .. } if is_time(&code) => {
+            Input::Timer
+        }
         Event::OutcomeDecided { .. }
         | Event::RunOpened { .. }
         | Event::CheckStarted { .. }

@@ -10,6 +10,7 @@ use crate::{CheckIndex, Outcome, Turn};
 /// | `Opened` | the reading of the workspace before the delegate |
 /// | `RedReady` | nothing: the next red check, or the delegate, follows at once |
 /// | `RedChecking` | the red check in flight |
+/// | `RedDone` | the second reading before the delegate: what red checks did is not the delegate's |
 /// | `Ready` | nothing: a dispatch follows at once |
 /// | `Delegated` | the claim |
 /// | `Claimed` | the reading of the workspace after the claim |
@@ -26,6 +27,7 @@ pub enum Stage {
     Opened,
     RedReady,
     RedChecking { check: CheckIndex, tries: u32 },
+    RedDone,
     Ready,
     Delegated { turn: Turn },
     Claimed,
