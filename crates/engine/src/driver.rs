@@ -315,7 +315,8 @@ impl Driver<'_> {
         if self.work.is_none() && due_ms.is_none() {
             return Err(EngineError::Stuck);
         }
-        let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(self.engine.clock.now_ms()));
+        let now_ms = self.engine.clock.now_ms().max(self.machine.now_ms());
+        let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(now_ms));
         let timer = async {
             match wait_ms {
                 Some(wait_ms) => tokio::time::sleep(Duration::from_millis(wait_ms)).await,
@@ -332,6 +333,9 @@ impl Driver<'_> {
             biased;
             () = self.cancel.cancelled() => return Ok(Wake::Cancel),
             done = work => done,
+            () = self.journal.overtaken() => {
+                return Err(EngineError::Fenced { run: self.plan.run.clone() });
+            }
             () = timer => return Ok(Wake::Timer),
         };
         match (done, self.work.take()) {
@@ -364,15 +368,19 @@ impl Driver<'_> {
         &mut self,
         check: CheckIndex,
         answer: Result<Verdict, Fault>,
-        judge: Sealed,
+        judge: Option<Sealed>,
         elapsed_ms: u64,
     ) -> Result<Input, EngineError> {
         let (finding, mut blobs) = content::finding(answer)?;
-        if self.machine.baseline().is_some_and(|sealed| sealed.judge != judge.digest) {
-            content::keep(&mut blobs, judge.bytes);
-        }
+        let sealed = self.machine.baseline().map(|baseline| baseline.judge);
+        let judge = judge.map(|judge| {
+            if sealed != Some(judge.digest) {
+                content::keep(&mut blobs, judge.bytes);
+            }
+            judge.digest
+        });
         self.journal.stage(blobs);
-        Ok(Input::CheckFinished { check, finding, judge: judge.digest, elapsed_ms })
+        Ok(Input::CheckFinished { check, finding, judge, elapsed_ms })
     }
 
     fn observed(

@@ -13,6 +13,10 @@ use crate::content::Blob;
 
 /// Tries of an append whose outcome is not known, the first included.
 const MAX_APPEND_TRIES: u32 = 5;
+/// How long work is in flight before the log is followed.
+const FOLLOW_AFTER: Duration = Duration::from_millis(250);
+/// How long one wait for somebody else's append lasts.
+const FOLLOW_PERIOD: Duration = Duration::from_secs(5);
 /// The longest blob that is read back, in bytes.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -58,6 +62,22 @@ impl Journal {
     pub(crate) async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
         let bytes = self.store.get(&digest, MAX_BLOB_BYTES).await?;
         bytes.ok_or(EngineError::BlobMissing { digest })
+    }
+
+    /// Waits until somebody else appends to this run. A driver that is overtaken learns it here while
+    /// its work is in flight, not only at its next append.
+    pub(crate) async fn overtaken(&self) {
+        // Most work is done by then, and nobody needs to ask.
+        tokio::time::sleep(FOLLOW_AFTER).await;
+        loop {
+            let (run, len) = (self.chain.run(), self.chain.len());
+            match self.store.wait_beyond(run, len, FOLLOW_PERIOD).await {
+                Ok(state) if state.len > len => return,
+                Ok(_) => {}
+                // A store that cannot be read now says so at the next append.
+                Err(_) => tokio::time::sleep(FOLLOW_PERIOD).await,
+            }
+        }
     }
 
     /// A refusal is only believed once the tail was read: the earlier try of an append whose answer

@@ -241,7 +241,7 @@ impl Reader<'_> {
         let last = last.filter(|judged| judged.code.as_str() == "judge_tampered");
         let (Some(last), Some(sealed)) = (last, self.machine.baseline()) else { return Ok(None) };
         let readings = log.entries.iter().rev().filter_map(|entry| match &entry.event {
-            Event::CheckFinished { judge, .. } => Some(*judge),
+            Event::CheckFinished { judge, .. } => *judge,
             _ => None,
         });
         let mut readings = last.world.iter().map(|world| world.judge).chain(readings);

@@ -39,7 +39,13 @@ pub(crate) enum Done {
     /// The world was read.
     Observed { phase: Phase, world: Result<Observed, Unreadable> },
     /// A check came back.
-    Checked { check: CheckIndex, answer: Result<Verdict, Fault>, judge: Sealed, elapsed_ms: u64 },
+    Checked {
+        check: CheckIndex,
+        answer: Result<Verdict, Fault>,
+        /// `None` where the judge's files were not looked at, because the check broke.
+        judge: Option<Sealed>,
+        elapsed_ms: u64,
+    },
     /// The delegate answered.
     Answered { turn: Turn, answer: Result<Answered, DelegateError> },
 }
@@ -106,21 +112,19 @@ impl Work {
     ) -> Self {
         let cancel = ctx.cancel.clone();
         let started = Instant::now();
-        let workspace = Arc::clone(&ctx.workspace);
         let task = tokio::spawn(async move {
-            let workspace = Arc::clone(&ctx.workspace);
             let answer = verify(verifier, ctx).await;
             let elapsed_ms = millis(started.elapsed());
             let (judge, answer) = match look_at_judge(judge).await {
-                Ok(sealed) => (sealed, answer),
-                Err(fault) => (Sealed::unread(workspace), answer.and(Err(fault))),
+                Ok(sealed) => (Some(sealed), answer),
+                Err(fault) => (None, answer.and(Err(fault))),
             };
             Done::Checked { check, answer, judge, elapsed_ms }
         });
         let lost = move || Done::Checked {
             check,
             answer: Err(panicked()),
-            judge: Sealed::unread(workspace),
+            judge: None,
             elapsed_ms: millis(started.elapsed()),
         };
         Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
@@ -171,12 +175,6 @@ impl Work {
 impl Sealed {
     fn of(manifest: &JudgeManifest) -> Self {
         Self { digest: manifest.digest(), bytes: manifest.to_bytes() }
-    }
-
-    /// Stands where the judge's files could not be read: those of a judge of no files, which differ
-    /// from every judge that has some.
-    fn unread(workspace: Arc<Workspace>) -> Self {
-        Self::of(&JudgeFiles::new(workspace).look())
     }
 }
 
