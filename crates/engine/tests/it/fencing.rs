@@ -123,3 +123,21 @@ async fn of_two_that_open_a_run_at_once_one_does() {
     assert_eq!((opened, ends.contains(&Err("run_exists"))), (1, true), "{ends:?}");
     assert_eq!(rig.account.count("ask"), 1);
 }
+
+/// Not only at its next append: a delegate may be at work for hours.
+#[tokio::test]
+async fn a_driver_whose_delegate_hangs_learns_that_it_was_overtaken() {
+    let rig = Rig::new();
+    let slow = rig.plan(Arc::new(Hangs(rig.account.clone())), []);
+    let fast = rig.plan(liar(), []);
+    let engine = rig.engine();
+    let first = engine.run(slow, &Unwatched, CancellationToken::new());
+    let second = async {
+        asked(&rig.account).await;
+        rig.resume(fast).await.unwrap()
+    };
+    let (first, second) = bounded(Box::pin(async { tokio::join!(first, second) })).await;
+    assert_eq!(first.unwrap_err().code(), "run_fenced");
+    assert_eq!(second.outcome, Outcome::Unverified);
+    assert_eq!(rig.account.count("stopped"), 1);
+}

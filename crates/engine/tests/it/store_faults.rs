@@ -9,6 +9,9 @@ use probity_engine::{Plan, Report};
 use crate::ledger::{Break, Ledger};
 use crate::rig::{Eye, Rig, late_worker, timeless};
 
+/// Appends of the whole run: two turns, two checks, red first.
+const APPENDS: usize = 14;
+
 /// A store that breaks, with the rig around it.
 struct Broken {
     rig: Rig,
@@ -49,7 +52,7 @@ async fn every_append_may_fail_in_every_way() {
     let (_, expected) = whole.rig.whole(whole.plan()).await;
     let (events, appends) = (whole.events().await, whole.store.batches().len());
     let effects = ["read", "look", "ask"].map(|effect| whole.rig.account.count(effect));
-    assert_eq!(appends, 13);
+    assert_eq!(appends, APPENDS);
 
     for nth in 0..appends {
         for how in Break::ALL {
@@ -112,5 +115,5 @@ async fn a_store_that_never_answers_but_stores_is_no_hindrance() {
     let broken = Broken::new(|store| store.breaking_from(0, Break::UnknownStored));
     let (ended, report) = broken.rig.whole(broken.plan()).await;
     assert_eq!((ended.outcome, report.attempts), (Outcome::Verified, 2));
-    assert_eq!(broken.store.batches().len(), 13);
+    assert_eq!(broken.store.batches().len(), APPENDS);
 }
