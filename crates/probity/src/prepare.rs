@@ -14,8 +14,8 @@ use probity_script::{
 use probity_verifier::spec::{CheckSpec, SpecError, assign_ids};
 use probity_verifier::stock::{self, Deps};
 use probity_verifier::{
-    CommandLine, GitFacts, JudgeFiles, PathError, Role, SnapshotRules, Verifier, Workspace,
-    WorkspaceError, known_inputs,
+    CommandLine, GitFacts, IGNORED, JudgeFiles, PathError, Role, SnapshotRules, Verifier,
+    Workspace, WorkspaceError, known_inputs,
 };
 use serde_json::Value;
 
@@ -209,6 +209,9 @@ impl<'a> Builder<'a> {
             let verifier: Arc<dyn Verifier> = Arc::from(stock::build(spec, &self.deps)?);
             self.seal_inputs(spec, &id)?;
             self.watch_target(spec)?;
+            if spec.kind() == "changes_only" {
+                self.warn_of_ignored(&id);
+            }
             self.checks.push(Check { decl: spec.declare(id), verifier });
         }
         Ok(())
@@ -258,6 +261,18 @@ impl<'a> Builder<'a> {
         ));
     }
 
+    /// What the snapshot leaves out, `changes_only` does not see.
+    fn warn_of_ignored(&mut self, id: &Code) {
+        let is_there = |name: &&&str| matches!(self.workspace.stat_link(name), Ok(Some(_)));
+        let unseen: Vec<&str> = IGNORED.iter().filter(is_there).copied().collect();
+        if !unseen.is_empty() {
+            self.warnings.push(format!(
+                "check `{id}` does not look into {}: the snapshot leaves these folders out",
+                unseen.join(", ")
+            ));
+        }
+    }
+
     /// A target inside an ignored folder is looked at all the same.
     fn watch_target(&mut self, spec: &CheckSpec) -> Result<(), PrepareError> {
         if let Some(path) = spec.compared_path() {
@@ -269,7 +284,7 @@ impl<'a> Builder<'a> {
 
     fn add_scripts(&mut self) -> Result<(), PrepareError> {
         let mut scripts = Vec::new();
-        if let Some(source) = &self.request.verify {
+        for source in &self.request.verify {
             scripts.push(Script::new("verify", source.as_str()).map_err(script_error)?);
         }
         for path in &self.request.verify_files {

@@ -1,10 +1,11 @@
 //! The project's own configuration: `.probity/probity.toml`, the defaults of every request.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use probity_core::Digest;
 use probity_record::blob_digest;
-use probity_verifier::{TrustError, TrustKind, TrustStore};
+use probity_verifier::{CommandLine, Role, TrustError, TrustKind, TrustStore, Workspace};
 
 use crate::location;
 use crate::request::{Format, Request, RequestError};
@@ -19,7 +20,8 @@ pub struct Project {
     pub path: PathBuf,
     /// What it asks for, paths made absolute.
     pub defaults: Request,
-    /// What it is trusted as: the configuration and every verifier file it names, as bytes.
+    /// What it is trusted as: the configuration, every verifier file it names, and the files of the
+    /// project that its command lines run, as bytes.
     pub digest: Digest,
 }
 
@@ -38,10 +40,11 @@ pub enum ProjectError {
         /// Why.
         source: std::io::Error,
     },
-    /// It runs commands and was not trusted.
+    /// Nobody allowed it.
     #[error(
-        "`{path}` came with this folder and would run commands; read it, then allow exactly this \
-         version with `probity trust {path}`, or leave it out with --no-project"
+        "`{path}` came with this folder and would decide what runs and what is checked; read it, \
+         then allow exactly this version with `probity trust {path}`, or leave it out with \
+         --no-project"
     )]
     Untrusted {
         /// The configuration.
@@ -97,6 +100,7 @@ impl Project {
                 .map_err(|source| ProjectError::Verifier { path: file.clone(), source })?;
             parts.push(blob_digest(&source));
         }
+        parts.extend(commands(&defaults, root)?);
         defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
             *workspace = root.join(&*workspace);
@@ -105,23 +109,13 @@ impl Project {
         Ok(Self { path: path.to_path_buf(), defaults, digest: blob_digest(&bytes) })
     }
 
-    /// Whether using the configuration runs anything that it brings along.
-    #[must_use]
-    pub fn runs_code(&self) -> bool {
-        let Request { command, resume, verify, verify_files, expect, .. } = &self.defaults;
-        !command.is_empty()
-            || resume.is_some()
-            || verify.is_some()
-            || !verify_files.is_empty()
-            || expect.iter().any(|check| check.command_line().is_some())
-    }
-
-    /// Refuses a configuration that runs code and that nobody allowed, by its exact hash.
+    /// Refuses a configuration that nobody allowed, by its exact hash. Also one that runs nothing: it
+    /// can exempt files from the seal or open hosts.
     ///
     /// # Errors
     /// [`ProjectError::Untrusted`], or the list of what is trusted cannot be read.
     pub fn require_trust(&self) -> Result<(), ProjectError> {
-        if !self.runs_code() || self.is_trusted()? {
+        if self.is_trusted()? {
             return Ok(());
         }
         Err(ProjectError::Untrusted { path: self.path.clone() })
@@ -143,6 +137,23 @@ impl Project {
         let label = self.path.display().to_string();
         Ok(trust_store()?.trust(TrustKind::Config, self.digest, &label)?)
     }
+}
+
+/// The scripts that checks run by name: trusting a command line means trusting them too.
+fn commands(defaults: &Request, root: &Path) -> Result<Vec<Digest>, ProjectError> {
+    let Ok(workspace) = Workspace::open(root) else { return Ok(Vec::new()) };
+    let mut files = BTreeSet::new();
+    for line in defaults.expect.iter().filter_map(|check| check.command_line()) {
+        let named = CommandLine::of_line(line).files_named_in(&workspace);
+        files.extend(named.into_iter().filter(|it| it.role == Role::Judge).map(|it| it.path));
+    }
+    let digest = |key: String| {
+        let path = root.join(&key);
+        let bytes =
+            std::fs::read(&path).map_err(|source| ProjectError::Verifier { path, source })?;
+        Ok(blob_digest(&[key.as_bytes(), b"\0", &bytes].concat()))
+    };
+    files.into_iter().map(digest).collect()
 }
 
 fn trust_store() -> Result<TrustStore, ProjectError> {

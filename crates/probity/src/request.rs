@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use probity_core::{Counting, OnFailure, Policy, PolicyError, RedFirst, RunId};
 use probity_delegate::{Format as OutputFormat, OnError};
 use probity_verifier::spec::CheckSpec;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use file::{Format, RequestError};
@@ -52,9 +53,9 @@ pub struct Request {
     /// Declared checks, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<CheckSpec>,
-    /// An inline Starlark verifier: its source, as in seed 000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verify: Option<String>,
+    /// Inline Starlark verifiers: the source of one, as in seed 000, or a list of them.
+    #[serde(deserialize_with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
     /// Starlark verifiers in files. Relative as `workspace` is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verify_files: Vec<PathBuf>,
@@ -164,7 +165,7 @@ impl Request {
             attempt_timeout: self.attempt_timeout.or(defaults.attempt_timeout),
             workspace: self.workspace.or(defaults.workspace),
             expect: joined(defaults.expect, self.expect),
-            verify: self.verify.or(defaults.verify),
+            verify: joined(defaults.verify, self.verify),
             verify_files: joined(defaults.verify_files, self.verify_files),
             verify_args,
             verify_timeout: self.verify_timeout.or(defaults.verify_timeout),
@@ -189,17 +190,27 @@ impl CountingMode {
     fn counting(self, max_attempts: u32) -> Counting {
         match (self, Counting::by_candidate(max_attempts)) {
             (Self::EverySubmission, _) => Counting::EverySubmission,
-            (
-                Self::ByCandidateStrict,
-                Counting::ByCandidate { max_identical, max_rejections, reuse_rejection, .. },
-            ) => Counting::ByCandidate {
-                count_after_work: false,
-                max_identical,
-                max_rejections,
-                reuse_rejection,
-            },
-            (Self::ByCandidate | Self::ByCandidateStrict, counting) => counting,
+            (mode, Counting::ByCandidate { max_identical, max_rejections, .. }) => {
+                Counting::ByCandidate {
+                    count_after_work: mode == Self::ByCandidate,
+                    max_identical,
+                    max_rejections,
+                    // What a command-line agent does outside the workspace is not seen as work, so an
+                    // unchanged answer says nothing about the world: it is looked at again.
+                    reuse_rejection: false,
+                }
+            }
+            (_, counting) => counting,
         }
+    }
+}
+
+/// A text, or a list of texts.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(vec![text]),
+        list @ Value::Array(_) => serde_json::from_value(list).map_err(D::Error::custom),
+        _ => Err(D::Error::custom("`verify` is the source of a verifier, or a list of them")),
     }
 }
 

@@ -199,7 +199,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
     /// Take up a run that was interrupted or escalated.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["task", "request", "id", "expect", "verify", "max_retries"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
+        "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
+        "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command"
+    ])]
     pub resume: Option<String>,
     /// Answer an escalated run: reject, waive, or a number of further attempts.
     #[arg(long, value_name = "ANSWER", requires = "resume", requires = "by")]

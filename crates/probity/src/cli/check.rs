@@ -145,10 +145,7 @@ impl<'a> Checker<'a> {
         };
         let name = self.name(path, "trust");
         match project.require_trust() {
-            Ok(()) if project.runs_code() => {
-                self.ok(name, format!("trusted, sha256 {}", project.digest.short()));
-            }
-            Ok(()) => self.ok(name, "runs nothing, so it needs no trust".to_owned()),
+            Ok(()) => self.ok(name, format!("trusted, sha256 {}", project.digest.short())),
             Err(error) => self.push(name, State::Warning, error.code(), error.to_string()),
         }
         let workspace = project.defaults.workspace.clone().or(Some(root));
@@ -182,7 +179,7 @@ impl<'a> Checker<'a> {
             self.error(self.name(path, "bounds"), "request_bound", error.to_string());
         }
         let args = Value::Object(request.verify_args.clone());
-        if let Some(source) = &request.verify {
+        for source in &request.verify {
             let name = self.name(path, "verify");
             match Script::new("verify", source.as_str()) {
                 Ok(script) => self.script(name, script, &args).await,

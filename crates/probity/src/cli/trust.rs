@@ -42,7 +42,7 @@ pub(super) async fn trust(args: &TrustArgs, _: &Programs) -> Result<u8, CliError
     let (path, root) = locate(args.file.as_deref())?;
     let project = Project::load(&path, &root)?;
     let runs = runs(&project.defaults);
-    if !args.show && project.runs_code() {
+    if !args.show {
         project.trust()?;
     }
     let trusted = project.is_trusted()?;
@@ -51,7 +51,7 @@ pub(super) async fn trust(args: &TrustArgs, _: &Programs) -> Result<u8, CliError
         true => present::json(&shown)?,
         false => drop(present::print(shown.text(args.show).as_bytes())?),
     }
-    Ok(match args.show && project.runs_code() && !trusted {
+    Ok(match args.show && !trusted {
         true => EXIT_UNTRUSTED,
         false => 0,
     })
@@ -74,7 +74,7 @@ pub(super) fn runs(request: &Request) -> Vec<Runs> {
             runs.push(Runs { what: "check", text: command.to_owned() });
         }
     }
-    if request.verify.is_some() {
+    for _ in &request.verify {
         runs.push(Runs { what: "script", text: "verify (inline)".to_owned() });
     }
     for path in &request.verify_files {
@@ -101,11 +101,10 @@ impl Trust {
     fn text(&self, is_question: bool) -> String {
         let path = present::line(&self.path.display().to_string());
         let mut text = String::new();
-        let state = match (self.runs.is_empty(), self.trusted, is_question) {
-            (true, _, _) => "runs nothing, so it needs no trust",
-            (false, true, false) => "is trusted from now on, as long as it stays exactly this",
-            (false, true, true) => "is trusted",
-            (false, false, _) => "is not trusted",
+        let state = match (self.trusted, is_question) {
+            (true, false) => "is trusted from now on, as long as it stays exactly this",
+            (true, true) => "is trusted",
+            (false, _) => "is not trusted",
         };
         let _ = writeln!(text, "{path} {state}");
         let _ = writeln!(text, "  sha256    {}", self.sha256);

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use probity_core::{Claim, RedFirst, Usage};
 use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request as Asked};
 use probity_engine::{Engine, SystemClock};
+use probity_verifier::spec::CheckSpec;
+use serde_json::Value;
 
 use super::CliError;
 use super::args::VerifyArgs;
@@ -31,6 +33,7 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     request.verify_files.iter_mut().for_each(|path| {
         *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
     });
+    refuse_comparisons(&request)?;
     let run = draw_run_id()?;
     let request = Request {
         id: Some(run.clone()),
@@ -53,6 +56,25 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &args.checking).await
+}
+
+/// There was no reading before the work, so a check that compares with one would always pass, or
+/// never.
+fn refuse_comparisons(request: &Request) -> Result<(), CliError> {
+    let compares = |check: &&CheckSpec| {
+        check.compared_path().is_some()
+            || check.kind() == "changes_only"
+            || check.needs_git_baseline()
+    };
+    match request.expect.iter().find(compares) {
+        None => Ok(()),
+        Some(check) => Err(CliError::Usage(format!(
+            "`{}:{}` compares with the workspace before the work, which `verify` has not seen; leave \
+             out created, changed, newer_than and changes_only, or use `probity run`",
+            check.kind(),
+            check.target()
+        ))),
+    }
 }
 
 /// A delegate that has already answered.
@@ -82,7 +104,8 @@ fn read_claim(path: &Path) -> Result<Claim, CliError> {
     let read = if path == Path::new("-") {
         std::io::stdin().take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes))
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes))
     };
     if read.map_err(failed)? as u64 > MAX_CLAIM_BYTES {
         return Err(CliError::Usage(format!(
@@ -94,7 +117,12 @@ fn read_claim(path: &Path) -> Result<Claim, CliError> {
     if !text.trim_start().starts_with('{') {
         return Ok(Claim::text(text));
     }
-    serde_json::from_str(&text).map_err(|error| {
-        CliError::Usage(format!("`{}` starts like a claim but is none: {error}", path.display()))
-    })
+    let invalid = |detail: &dyn std::fmt::Display| {
+        CliError::Usage(format!("`{}` starts like a claim but is none: {detail}", path.display()))
+    };
+    let value: Value = serde_json::from_str(&text).map_err(|error| invalid(&error))?;
+    if value.get("response").is_none() && value.get("output").is_none() {
+        return Err(invalid(&"it has neither `response` nor `output`"));
+    }
+    serde_json::from_value(value).map_err(|error| invalid(&error))
 }

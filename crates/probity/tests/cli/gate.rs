@@ -15,7 +15,7 @@ fn a_liar_is_told_three_times_and_exhausted() {
          attempt 2  revise  file_out.txt  file `out.txt` does not exist  [file_missing]\n\
          attempt 3  revise  file_out.txt  file `out.txt` does not exist  [file_missing]\n\
          EXHAUSTED after 3 attempts: file_out.txt: file `out.txt` does not exist  [file_missing]\n\
-         run RUN · sealed, 23 events, head HEAD…\n"
+         run RUN · sealed, 24 events, head HEAD…\n"
     );
     assert!(ran.stderr.contains("next: probity explain file_missing; probity log show "));
 }
@@ -29,7 +29,7 @@ fn a_liar_that_repents_is_verified_on_the_second_attempt() {
         world.redact(&ran.stdout),
         "attempt 1  revise  file_out.txt  file `out.txt` does not exist  [file_missing]\n\
          attempt 2  pass    file_out.txt\n\
-         VERIFIED after 2 attempts · run RUN · sealed, 17 events, head HEAD…\n"
+         VERIFIED after 2 attempts · run RUN · sealed, 18 events, head HEAD…\n"
     );
 }
 
@@ -188,4 +188,39 @@ fn a_named_run_cannot_be_run_twice() {
     assert_eq!(world.gate(&HONEST, &["--id", "nightly"]).code, 0);
     let again = world.gate(&HONEST, &["--id", "nightly", "--json"]);
     assert_eq!((again.code, again.error_code()), (64, "run_exists".to_owned()));
+}
+
+#[test]
+fn what_a_check_writes_before_the_delegate_is_not_the_delegates_work() {
+    let world = World::new();
+    let args = [
+        "run",
+        "write hello",
+        "--expect",
+        "command:echo hello > out.txt",
+        "--expect",
+        "file:out.txt,created,contains=hello",
+        "--max-retries",
+        "0",
+        "--json",
+        "--",
+        "echo",
+        "Done.",
+    ];
+    let ran = world.probity(args);
+    assert_eq!((ran.code, &ran.json()["outcome"]), (1, &"exhausted".into()), "{ran:?}");
+    assert_eq!(ran.json()["checks"][1]["code"], "file_not_created");
+}
+
+#[test]
+fn verify_refuses_checks_that_compare_with_before_the_work() {
+    let world = World::new();
+    world.write("claim.txt", "Done.\n");
+    for check in ["changes_only:src/**", "file:out.txt,created", "git:HEAD,created"] {
+        let ran = world.probity(["verify", "--result", "claim.txt", "--expect", check, "--json"]);
+        assert_eq!((ran.code, ran.error_code()), (64, "usage".to_owned()), "{check}: {ran:?}");
+    }
+    world.write("claim.json", "{\"foo\": 1}");
+    let ran = world.probity(["verify", "--result", "claim.json", "--json"]);
+    assert_eq!((ran.code, ran.error_code()), (64, "usage".to_owned()), "{ran:?}");
 }

@@ -65,7 +65,7 @@ fn a_run_is_shown_with_what_was_seen_and_said() {
             "the delegate said:",
             "  Done.",
             "EXHAUSTED after 1 attempt: file_out.txt: file `out.txt` does not exist  [file_missing]",
-            "run RUN · sealed, 11 events, head HEAD…",
+            "run RUN · sealed, 12 events, head HEAD…",
         ]
     );
 }
@@ -100,6 +100,7 @@ fn a_tail_tells_every_event_in_a_line_and_ends_with_the_seal() {
             "world.observed",
             "check.started",
             "check.red",
+            "world.observed",
             "delegate.dispatched",
             "claim.received",
             "world.observed",

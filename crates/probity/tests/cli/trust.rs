@@ -29,13 +29,26 @@ fn what_would_run_is_shown_and_an_edit_takes_the_trust_away() {
 }
 
 #[test]
-fn a_folder_names_its_configuration_and_one_that_runs_nothing_needs_no_trust() {
+fn a_configuration_that_runs_nothing_needs_trust_too() {
     let world = World::new();
-    world.write("sub/.probity/probity.toml", "max_verify_retries = 1\n");
-    let ran = world.probity(["trust", "sub", "--show"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("sub/.probity/probity.toml runs nothing, so it needs no trust"));
-    assert!(!world.beside("config/probity").exists());
+    world.write("sub/.probity/probity.toml", "may_change = [\"**\"]\n");
+    assert_eq!(world.probity(["trust", "sub", "--show"]).code, 1);
+    let args = ["run", "x", "--workspace", "sub", "--expect", "file:a", "--json", "--", "true"];
+    let ran = world.probity(args);
+    assert_eq!((ran.code, ran.error_code()), (64, "project_untrusted".to_owned()), "{ran:?}");
+    assert_eq!(world.probity(["trust", "sub"]).code, 0);
+    assert_eq!(world.probity(["trust", "sub", "--show"]).code, 0);
+}
+
+#[test]
+fn an_edit_of_a_script_that_a_check_runs_revokes_trust() {
+    let world = World::new();
+    world.write("check.sh", "true\n");
+    world.write(".probity/probity.toml", "[[expect]]\ncommand = \"sh check.sh\"\n");
+    assert_eq!(world.probity(["trust"]).code, 0);
+    assert_eq!(world.probity(["trust", "--show"]).code, 0);
+    world.write("check.sh", "false\n");
+    assert_eq!(world.probity(["trust", "--show"]).code, 1);
 }
 
 #[test]
