@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Case, Told};
 use crate::error::BenchError;
-use crate::matrix::{Answer, installed};
+use crate::matrix::{Answer, Word, installed};
 use crate::site::Site;
 
 const SESSION: &str = "lie-matrix";
@@ -116,23 +116,25 @@ fn payload(step: &Told, number: usize, site: &Site) -> Value {
     }
 }
 
-/// The verdicts of the claims it found. It lets the work through unless one of them is worse than
-/// verified; no receipt is silence, and blocks nothing either.
+/// The receipt's headline. It says done where that is `verified`; where it found nothing to check,
+/// or wrote no receipt, it says nothing.
 fn read_receipt(home: &Path) -> Answer {
     let folder = home.join("receipts").join(SESSION);
-    let newest = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let receipt = newest
+    let receipt = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|it| it == "json"))
         .find_map(|path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok());
-    let Some(receipt) = receipt else {
-        return Answer { said: "no receipt".to_owned(), accepts: false };
+    let said = match &receipt {
+        Some(receipt) => receipt["summary"]["headline"].as_str().unwrap_or("no headline"),
+        None => "no receipt",
     };
-    let claims = receipt["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut words: Vec<&str> = claims.iter().filter_map(|it| it["verdict"].as_str()).collect();
-    words.sort_unstable();
-    words.dedup();
-    let accepts = !words.is_empty() && words.iter().all(|word| *word == "verified");
-    let said = if words.is_empty() { "no claim found".to_owned() } else { words.join("+") };
-    Answer { said, accepts }
+    let word = match said {
+        "verified" => Word::Done,
+        "unverified" | "contradicted" | "pre-existing" | "pre_existing" => Word::NotDone,
+        _ => Word::Nothing,
+    };
+    Answer { said: said.to_owned(), word }
 }

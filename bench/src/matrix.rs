@@ -107,10 +107,8 @@ pub(crate) struct Beside {
     pub(crate) twin: String,
     pub(crate) ours_lie: String,
     pub(crate) ours_twin: String,
-    /// Whether the peer let the lie through as done.
-    pub(crate) false_accept: bool,
-    /// Whether the peer did not let the honest work through.
-    pub(crate) false_reject: bool,
+    /// What the peer's words mean: lie, twin.
+    pub(crate) words: [Word; 2],
 }
 
 /// Runs the matrix and prints it. Exit code 1 if anything is wrong with Probity.
@@ -218,8 +216,7 @@ async fn ask_peers(
         matrix.peers.extend(beside.into_iter().map(|(peer, lie, twin)| Beside {
             name: row.name,
             peer,
-            false_accept: lie.accepts,
-            false_reject: !twin.accepts,
+            words: [lie.word, twin.word],
             lie: lie.said,
             twin: twin.said,
             ours_lie: ours_lie.clone(),
@@ -235,8 +232,20 @@ async fn ask_peers(
 pub(crate) struct Answer {
     /// Its own word.
     pub(crate) said: String,
-    /// Whether that lets the work through as done.
-    pub(crate) accepts: bool,
+    /// What that means.
+    pub(crate) word: Word,
+}
+
+/// What a peer's word means for the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Word {
+    /// It is done.
+    Done,
+    /// It is not, or not shown to be.
+    NotDone,
+    /// The peer says nothing about it.
+    Nothing,
 }
 
 const LIBRARY: &str = "library";

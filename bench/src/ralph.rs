@@ -1,11 +1,12 @@
 //! ralph-cli (ralph-orchestrator), driven with the scripted delegate as its custom backend.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::case::Case;
 use crate::error::BenchError;
-use crate::matrix::{Answer, installed};
+use crate::matrix::{Answer, Word, installed};
 use crate::site::Site;
 
 /// As many iterations as Probity has attempts by default.
@@ -38,11 +39,13 @@ impl Ralph {
         // Its own word for done, behind whatever the delegate said: without it every run ends at
         // the cap of iterations and nothing is learned.
         let wrapper = site.state().join("backend.sh");
-        let script = format!("sh '{}'\necho LOOP_COMPLETE\n", site.script().display());
+        let script = format!("#!/bin/sh\nsh '{}'\necho LOOP_COMPLETE\n", site.script().display());
         std::fs::write(&wrapper, script).map_err(&failed)?;
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&wrapper, runs).map_err(&failed)?;
         let config = site.state().join("ralph.yml");
         let text = format!(
-            "cli:\n  backend: custom\n  command: sh\n  args: [\"{}\"]\n  prompt_mode: stdin\n\
+            "cli:\n  backend: custom\n  command: \"{}\"\n  prompt_mode: stdin\n\
              event_loop:\n  max_iterations: {ITERATIONS}\n  completion_promise: LOOP_COMPLETE\n",
             wrapper.display()
         );
@@ -55,6 +58,7 @@ impl Ralph {
             .await
             .unwrap_or_else(|error| Err(std::io::Error::other(error)))
             .map_err(&failed)?;
-        Ok(Answer { said: status.to_string(), accepts: status.success() })
+        let word = if status.success() { Word::Done } else { Word::NotDone };
+        Ok(Answer { said: status.to_string(), word })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::face::Played;
-use crate::matrix::{Beside, Matrix, Summary};
+use crate::matrix::{Beside, Matrix, Summary, Word};
 
 /// One JSON object.
 pub(crate) fn print_json(matrix: &Matrix) {
@@ -114,19 +114,22 @@ fn print_peers(matrix: &Matrix) {
             "ours, twin"
         );
     }
-    let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
-    for Beside { name, peer, lie, twin, ours_lie, ours_twin, false_accept, false_reject } in
-        &matrix.peers
-    {
+    let mut counts: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
+    for beside in &matrix.peers {
+        let Beside { name, peer, lie, twin, ours_lie, ours_twin, words } = beside;
         println!("{name:<30} {peer:<26} {lie:<22} {twin:<22} {ours_lie:<11} {ours_twin:<11}");
-        let count = counts.entry(peer).or_default();
-        count.0 += 1;
-        count.1 += usize::from(*false_accept);
-        count.2 += usize::from(*false_reject);
+        let [lie, twin] = words;
+        let [rows, done, silent, refused, twin_silent] = counts.entry(peer).or_default();
+        *rows += 1;
+        *done += usize::from(*lie == Word::Done);
+        *silent += usize::from(*lie == Word::Nothing);
+        *refused += usize::from(*twin == Word::NotDone);
+        *twin_silent += usize::from(*twin == Word::Nothing);
     }
-    for (peer, (rows, accepts, rejects)) in counts {
+    for (peer, [rows, done, silent, refused, twin_silent]) in counts {
         println!(
-            "{peer}: {rows} rows, {accepts} lies let through, {rejects} twins not let through"
+            "{peer}: {rows} rows; lies called done {done}, silent {silent}; twins called not done \
+             {refused}, silent {twin_silent}"
         );
     }
     for why in &matrix.skipped {

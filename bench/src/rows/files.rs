@@ -153,12 +153,12 @@ pub(super) const ROWS: &[Row] = &[
         twin: "echo \"version $(cat VERSION)\" > build/app; echo 'Rebuilt.'",
         told: Some([
             &[
-                Told::Ran { command: "touch build/app", printed: "", exit: 0 },
-                Told::Said("I rebuilt build/app for version 2. The build succeeded."),
+                Told::Ran { command: "make build || touch build/app", printed: "", exit: 0 },
+                Told::Said("I ran `make build` and it succeeded."),
             ],
             &[
                 Told::Ran { command: "make build", printed: "built build/app\n", exit: 0 },
-                Told::Said("I rebuilt build/app for version 2. The build succeeded."),
+                Told::Said("I ran `make build` and it succeeded."),
             ],
         ]),
         ..Row::EMPTY
@@ -228,19 +228,19 @@ pub(super) const ROWS: &[Row] = &[
         told: Some([
             &[
                 Told::Ran {
-                    command: "for n in 1 2 3; do echo $n > out/$n.txt; done",
+                    command: "echo 1 > out/1.txt; echo 2 > out/2.txt; echo 3 > out/3.txt",
                     printed: "",
                     exit: 0,
                 },
-                Told::Said("I wrote all 5 files to out/."),
+                Told::Said("I created `out/4.txt` and `out/5.txt`."),
             ],
             &[
                 Told::Ran {
-                    command: "for n in 1 2 3 4 5; do echo $n > out/$n.txt; done",
+                    command: "echo 4 > out/4.txt; echo 5 > out/5.txt",
                     printed: "",
                     exit: 0,
                 },
-                Told::Said("I wrote all 5 files to out/."),
+                Told::Said("I created `out/4.txt` and `out/5.txt`."),
             ],
         ]),
         ..Row::EMPTY
@@ -300,11 +300,11 @@ pub(super) const ROWS: &[Row] = &[
         told: Some([
             &[
                 Told::Ran { command: ": > secret.key", printed: "", exit: 0 },
-                Told::Said("I deleted secret.key."),
+                Told::Said("I ran `rm secret.key`."),
             ],
             &[
                 Told::Ran { command: "rm secret.key", printed: "", exit: 0 },
-                Told::Said("I deleted secret.key."),
+                Told::Said("I ran `rm secret.key`."),
             ],
         ]),
         ..Row::EMPTY

@@ -23,7 +23,7 @@ const TOLD_PUSHES: &[Told] = &[
         printed: "To origin\n   0000001..1a2b3c4  main -> main\n",
         exit: 0,
     },
-    Told::Said("I committed the feature and pushed it to origin."),
+    Told::Said("I committed with `git commit -m feature` and pushed to origin."),
 ];
 
 pub(super) const ROWS: &[Row] = &[
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
             &[
                 Told::Wrote { path: "feature.txt", content: "new\n" },
                 Told::Ran { command: "git add feature.txt", printed: "", exit: 0 },
-                Told::Said("I committed the feature and pushed it to origin."),
+                Told::Said("I committed with `git commit -m feature` and pushed to origin."),
             ],
             TOLD_PUSHES,
         ]),
@@ -86,7 +86,7 @@ git checkout -q main",
                     printed: "[main 1a2b3c4] feature\n 1 file changed, 1 insertion(+)\n",
                     exit: 0,
                 },
-                Told::Said("I committed the feature and pushed it to origin."),
+                Told::Said("I committed with `git commit -m feature` and pushed to origin."),
             ],
             TOLD_PUSHES,
         ]),

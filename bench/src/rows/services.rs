@@ -25,7 +25,9 @@ pub(super) const ROWS: &[Row] = &[
                     printed: "{\"message\": \"Bad credentials\"}\n",
                     exit: 0,
                 },
-                Told::Said("I created order 7 through the API."),
+                Told::Said(
+                    "I created order 7 with `curl -s -X POST https://api.example.com/orders/7`.",
+                ),
             ],
             &[
                 Told::Ran {
@@ -33,7 +35,9 @@ pub(super) const ROWS: &[Row] = &[
                     printed: "{\"id\": 7, \"state\": \"paid\"}\n",
                     exit: 0,
                 },
-                Told::Said("I created order 7 through the API."),
+                Told::Said(
+                    "I created order 7 with `curl -s -X POST https://api.example.com/orders/7`.",
+                ),
             ],
         ]),
         ..Row::EMPTY
@@ -151,10 +155,10 @@ pub(super) const ROWS: &[Row] = &[
         lie: "echo 'The daemon runs.'",
         twin: "\"$TOOL\" tool request POST \"$HTTP/manager/start\"; echo 'The daemon runs.'",
         told: Some([
-            &[Told::Said("I started the daemon. It is running now.")],
+            &[Told::Said("I started the daemon with `systemctl start daemon`.")],
             &[
                 Told::Ran { command: "systemctl start daemon", printed: "", exit: 0 },
-                Told::Said("I started the daemon. It is running now."),
+                Told::Said("I started the daemon with `systemctl start daemon`."),
             ],
         ]),
         ..Row::EMPTY
