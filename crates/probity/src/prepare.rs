@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
             request,
             deps: Deps { launcher: programs.launcher.clone(), egress },
             pool: Arc::new(pool),
-            rules: SnapshotRules::default().ignore(&request.ignore)?,
+            rules: snapshot_rules(request, &workspace)?,
             workspace,
             checks: Vec::new(),
             judge,
@@ -263,8 +263,8 @@ impl<'a> Builder<'a> {
 
     /// What the snapshot leaves out, `changes_only` does not see.
     fn warn_of_ignored(&mut self, id: &Code) {
-        let is_there = |name: &&&str| matches!(self.workspace.stat_link(name), Ok(Some(_)));
-        let unseen: Vec<&str> = IGNORED.iter().filter(is_there).copied().collect();
+        let is_there = |name: &&str| matches!(self.workspace.stat_link(name), Ok(Some(_)));
+        let unseen: Vec<&str> = build_folders().filter(is_there).collect();
         if !unseen.is_empty() {
             self.warnings.push(format!(
                 "check `{id}` does not look into {}: the snapshot leaves these folders out",
@@ -331,6 +331,25 @@ impl<'a> Builder<'a> {
             .filter(|_| !is_free(&first))
             .unwrap_or(first)
     }
+}
+
+/// What the snapshot leaves out. A check that asks what changed at all sees installed dependencies
+/// and the parts of a repository that run code, too: there a change could hide.
+fn snapshot_rules(request: &Request, workspace: &Workspace) -> Result<SnapshotRules, PrepareError> {
+    let is_strict = request.expect.iter().any(|check| check.kind() == "changes_only");
+    let rules = if is_strict {
+        let folders = build_folders().map(|name| format!("**/{name}/"));
+        let rules = SnapshotRules::nothing_ignored().ignore(folders)?;
+        rules.always(workspace, [".git/hooks", ".git/config", ".git/info"])?
+    } else {
+        SnapshotRules::default()
+    };
+    Ok(rules.ignore(&request.ignore)?)
+}
+
+/// Folders that tools fill while they build and test.
+fn build_folders() -> impl Iterator<Item = &'static str> {
+    IGNORED.iter().copied().filter(|name| !matches!(*name, "node_modules" | ".venv"))
 }
 
 fn script_error(error: impl std::fmt::Display) -> PrepareError {
