@@ -2,6 +2,7 @@
 
 use probity_core::{Claim, Digest, Evidence, Fault, Finding, Verdict};
 use probity_record::blob_digest;
+use probity_store::limits::MAX_BLOB_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// A blob on its way to the store.
@@ -37,13 +38,45 @@ pub(crate) struct StoredAnswer {
     pub(crate) by: String,
 }
 
-/// The longest reason that is kept, in bytes.
-pub(crate) const MAX_REASON_BYTES: usize = 64 * 1024;
+/// The longest text that is kept of a reason, or of what someone said broke, in bytes.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
+/// The most that is kept beside one event by a claim, a verdict or a reading, in bytes.
+pub(crate) const MAX_KEPT_BYTES: usize = MAX_BLOB_BYTES;
+/// The most criteria of one verdict: they stand in the record itself.
+const MAX_CRITERIA: usize = 1000;
+
+impl StoredFault {
+    /// Message and location, cut where they are too long to keep.
+    pub(crate) fn new(message: &str, location: Option<&str>) -> Self {
+        let location = location.map(|location| cut(location).to_owned());
+        Self { message: cut(message).to_owned(), location }
+    }
+
+    /// What is said in the place of content that no store takes.
+    pub(crate) fn too_large(what: &str, bytes: usize) -> Self {
+        let message = format!("the {what} is {bytes} bytes, more than the {MAX_KEPT_BYTES} kept");
+        Self { message, location: None }
+    }
+}
 
 /// Splits a verifier's answer into what an event may hold and the blobs it names.
 pub(crate) fn finding(
     answer: Result<Verdict, Fault>,
 ) -> Result<(Finding, Vec<Blob>), serde_json::Error> {
+    let criteria = answer.as_ref().map_or(0, |verdict| verdict.criteria.len());
+    let (finding, blobs) = split(answer)?;
+    let bytes = blobs.iter().map(|(_, bytes)| bytes.len()).sum();
+    let message = if criteria > MAX_CRITERIA {
+        format!("the verdict names {criteria} criteria, more than the {MAX_CRITERIA} recorded")
+    } else if bytes > MAX_KEPT_BYTES {
+        StoredFault::too_large("verdict", bytes).message
+    } else {
+        return Ok((finding, blobs));
+    };
+    split(Err(Fault::new("verdict_too_large", message)))
+}
+
+fn split(answer: Result<Verdict, Fault>) -> Result<(Finding, Vec<Blob>), serde_json::Error> {
     let mut blobs = Vec::new();
     let finding = match answer {
         Ok(verdict) => Finding::Verdict {
@@ -56,7 +89,7 @@ pub(crate) fn finding(
             output: verdict.output.map(|output| keep_json(&mut blobs, &output)).transpose()?,
         },
         Err(fault) => {
-            let stored = StoredFault { message: fault.message, location: fault.location };
+            let stored = StoredFault::new(&fault.message, fault.location.as_deref());
             Finding::Fault { code: fault.code, detail: keep_json(&mut blobs, &stored)? }
         }
     };
@@ -83,9 +116,11 @@ fn keep_text(blobs: &mut Vec<Blob>, text: &str) -> Option<Digest> {
     if text.is_empty() {
         return None;
     }
-    let end = text.floor_char_boundary(MAX_REASON_BYTES);
-    let kept = text.get(..end).unwrap_or_default();
-    Some(keep(blobs, kept.as_bytes().to_vec()))
+    Some(keep(blobs, cut(text).as_bytes().to_vec()))
+}
+
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default()
 }
 
 fn keep_evidence(

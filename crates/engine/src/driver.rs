@@ -13,7 +13,7 @@ use probity_store::{Store, read_run};
 use probity_verifier::{CheckContext, Manifest};
 use tokio_util::sync::CancellationToken;
 
-use crate::content::{self, StoredAnswer, StoredClaim, StoredFault};
+use crate::content::{self, MAX_KEPT_BYTES, StoredAnswer, StoredClaim, StoredFault};
 use crate::correction::correction;
 use crate::journal::Journal;
 use crate::work::{Done, Observed, Sealed, Unreadable, Wake, Work};
@@ -391,7 +391,7 @@ impl Driver<'_> {
         let mut blobs = Vec::new();
         let input = match world {
             Ok(observed) => {
-                let manifest = content::keep(&mut blobs, observed.manifest.to_bytes());
+                let manifest = content::keep(&mut blobs, observed.bytes);
                 let judge = content::keep(&mut blobs, observed.judge.bytes);
                 match phase {
                     Phase::Before => {
@@ -419,21 +419,29 @@ impl Driver<'_> {
         let mut blobs = Vec::new();
         let input = match answer {
             Ok(Answered { claim, usage, session }) => {
-                let candidate = claim_candidate(&claim);
-                self.session = session.or(self.session.take());
-                self.claim = Arc::new(claim.clone());
-                let stored = StoredClaim { claim, session: self.session.clone() };
-                Input::Claimed {
-                    turn,
-                    submission: submission_id(&self.plan.run, turn, &candidate),
-                    candidate,
-                    claim: content::keep_json(&mut blobs, &stored)?,
-                    work: self.machine.usage().plus(usage).tool_calls,
-                    usage,
+                let session = session.or(self.session.take());
+                let stored = StoredClaim { claim, session };
+                let bytes = serde_json::to_vec(&stored)?;
+                if bytes.len() > MAX_KEPT_BYTES {
+                    let stored = StoredFault::too_large("claim", bytes.len());
+                    let detail = content::keep_json(&mut blobs, &stored)?;
+                    Input::DelegateFailed { turn, code: Code::slug("claim_too_large"), detail }
+                } else {
+                    let candidate = claim_candidate(&stored.claim);
+                    self.session = stored.session;
+                    self.claim = Arc::new(stored.claim);
+                    Input::Claimed {
+                        turn,
+                        submission: submission_id(&self.plan.run, turn, &candidate),
+                        candidate,
+                        claim: content::keep(&mut blobs, bytes),
+                        work: self.machine.usage().plus(usage).tool_calls,
+                        usage,
+                    }
                 }
             }
             Err(error) => {
-                let stored = StoredFault { message: error.to_string(), location: None };
+                let stored = StoredFault::new(&error.to_string(), None);
                 let detail = content::keep_json(&mut blobs, &stored)?;
                 Input::DelegateFailed { turn, code: Code::slug(error.code()), detail }
             }

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Plan;
-use crate::content::StoredFault;
+use crate::content::{MAX_KEPT_BYTES, StoredFault};
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
 /// itself, so one that does not answer at all is broken.
@@ -54,6 +54,8 @@ pub(crate) enum Done {
 #[derive(Debug)]
 pub(crate) struct Observed {
     pub(crate) manifest: Arc<Manifest>,
+    /// The manifest as it is kept.
+    pub(crate) bytes: Vec<u8>,
     pub(crate) judge: Sealed,
 }
 
@@ -180,7 +182,7 @@ impl Sealed {
 
 impl Unreadable {
     fn new(code: &'static str, message: String) -> Self {
-        Self { code: Code::slug(code), fault: StoredFault { message, location: None } }
+        Self { code: Code::slug(code), fault: StoredFault::new(&message, None) }
     }
 }
 
@@ -233,7 +235,7 @@ async fn observe(
 ) -> Result<Observed, Unreadable> {
     let facts = facts.read(&workspace, &cancel).await.map_err(|fault| Unreadable {
         code: fault.code,
-        fault: StoredFault { message: fault.message, location: fault.location },
+        fault: StoredFault::new(&fault.message, fault.location.as_deref()),
     })?;
     let read = move || {
         let manifest = snapshot(&workspace, &rules, &cancel)
@@ -246,7 +248,12 @@ async fn observe(
             Phase::After => judge.look(),
         };
         let manifest = Arc::new(manifest.with_facts(facts));
-        Ok(Observed { manifest, judge: Sealed::of(&judge) })
+        let bytes = manifest.to_bytes();
+        if bytes.len() > MAX_KEPT_BYTES {
+            let message = StoredFault::too_large("manifest of the workspace", bytes.len()).message;
+            return Err(Unreadable::new("snapshot_manifest_too_large", message));
+        }
+        Ok(Observed { manifest, bytes, judge: Sealed::of(&judge) })
     };
     let panicked =
         |_| Err(Unreadable::new("snapshot_panic", "reading the workspace panicked".to_owned()));

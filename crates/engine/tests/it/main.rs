@@ -9,6 +9,7 @@
 )]
 
 mod announce;
+mod bounds;
 mod broken;
 mod cancel;
 mod content_free;
