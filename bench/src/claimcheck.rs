@@ -56,12 +56,17 @@ impl Claimcheck {
         Ok(read_receipt(&home))
     }
 
-    fn hook(&self, home: &Path, site: &Site, mut payload: Value) -> Result<(), BenchError> {
+    fn hook(&self, home: &Path, site: &Site, event: Value) -> Result<(), BenchError> {
         let failed = BenchError::io("run claimcheck");
-        payload["session_id"] = SESSION.into();
-        payload["cwd"] = site.workspace().display().to_string().into();
-        payload["permission_mode"] = "default".into();
-        payload["transcript_path"] = "/dev/null".into();
+        let mut payload = json!({
+            "session_id": SESSION,
+            "cwd": site.workspace().display().to_string(),
+            "permission_mode": "default",
+            "transcript_path": "/dev/null",
+        });
+        if let (Value::Object(payload), Value::Object(event)) = (&mut payload, event) {
+            payload.extend(event);
+        }
         let mut child = Command::new(&self.program)
             .arg("hook")
             .env("CLAIMCHECK_HOME", home)
@@ -128,7 +133,9 @@ fn read_receipt(home: &Path) -> Answer {
         .filter(|path| path.extension().is_some_and(|it| it == "json"))
         .find_map(|path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok());
     let said = match &receipt {
-        Some(receipt) => receipt["summary"]["headline"].as_str().unwrap_or("no headline"),
+        Some(receipt) => {
+            receipt.pointer("/summary/headline").and_then(Value::as_str).unwrap_or("no headline")
+        }
         None => "no receipt",
     };
     let word = match said {
