@@ -113,7 +113,7 @@ impl Engine {
     /// Answers a run that waits for a human, and drives it on.
     ///
     /// # Errors
-    /// As [`Engine::resume`]; [`EngineError::Refused`] if the run does not wait, or the answer is out
+    /// As [`Engine::resume`]; [`EngineError::Answer`] if the run does not wait, or the answer is out
     /// of its bounds.
     pub async fn answer(
         &self,
@@ -127,7 +127,8 @@ impl Engine {
         let mut blobs = Vec::new();
         let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned() })?;
         driver.journal.stage(blobs);
-        driver.machine.handle(self.clock.now_ms(), Input::Answered { by, answer })?;
+        let input = Input::Answered { by, answer };
+        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
         driver.drive().await
     }
 

@@ -38,6 +38,9 @@ pub enum EngineError {
         /// The run.
         run: RunId,
     },
+    /// The run does not wait for a human, or what they allow is out of bounds.
+    #[error("the run does not take this answer: {0}")]
+    Answer(#[source] Refusal),
     /// The log could not be written.
     #[error("the run log cannot be written: {0}")]
     Append(#[source] AppendError),
@@ -96,6 +99,7 @@ impl EngineError {
             Self::Missing { .. } => "run_missing",
             Self::PlanDiffers { .. } => "run_plan_differs",
             Self::Fenced { .. } => "run_fenced",
+            Self::Answer(_) => "answer_refused",
             Self::Append(error) => error.code(),
             Self::Log(error) => error.code(),
             Self::Blob(error) => error.code(),
