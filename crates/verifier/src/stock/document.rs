@@ -1,9 +1,21 @@
-//! JSON values that must be somewhere in a document.
+//! JSON documents, and values that must be somewhere in them.
 
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
 
 use super::first_words;
 use super::tally::Tally;
+
+/// Reads one JSON document. A key that stands twice in one object is an error: readers differ in
+/// which of the two they take, so what was checked would not be what another program sees.
+pub(super) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let document = Strict.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(document)
+}
 
 /// Judges `pointer` and `equals` on a document. `code` is that of a difference.
 pub(super) fn judge(
@@ -67,4 +79,110 @@ fn whole(number: &serde_json::Number) -> Option<i128> {
         let exact = float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0;
         exact.then(|| format!("{float:.0}").parse().ok()).flatten()
     })
+}
+
+/// Builds a value as `serde_json` does, but keeps keys apart.
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = seq.next_element_seed(Self)? {
+            list.push(value);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if object.contains_key(&key) {
+                let shown = first_words(&key, 80);
+                return Err(de::Error::custom(format!(
+                    "the key `{shown}` stands twice in one object"
+                )));
+            }
+            object.insert(key, map.next_value_seed(Self)?);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_reads_as_any_other_reader_would() {
+        for text in [
+            "null",
+            "true",
+            "-1",
+            "18446744073709551615",
+            "1.5e300",
+            "\"a\\u00e9\\n\"",
+            "[1, [2, {\"a\": []}], null]",
+            "{\"b\": {\"a\": 1}, \"a\": {\"a\": 2}}",
+            " {} ",
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(read(text.as_bytes()).unwrap(), value, "{text}");
+        }
+        for text in ["", "{", "{} {}", "[1,]", "1e400", "nul", "\"\\ud800\""] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(read(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_no_document() {
+        for text in [
+            "{\"state\": 1, \"state\": 2}",
+            "{\"state\": 1, \"st\\u0061te\": 1}",
+            "[{\"x\": {\"a\": 1, \"b\": 2, \"a\": 1}}]",
+        ] {
+            let error = read(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("stands twice"), "{error}");
+        }
+    }
 }

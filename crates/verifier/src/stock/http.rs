@@ -74,7 +74,7 @@ impl Http {
         if pointer.is_none() && equals.is_none() {
             return;
         }
-        match serde_json::from_slice(&response.body) {
+        match document::read(&response.body) {
             Ok(body) => document::judge(what, "http_value", &body, pointer, equals, tally),
             Err(_) if response.truncated => tally.cannot_tell(
                 "content_cut",

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | nothing at the path; not a regular file; a new link | revise `json_missing`, `json_kind`, `json_link` |
 //! | the link leads out of the workspace; links in a circle | revise `path_escapes`, `path_loop` |
-//! | the content is not JSON | revise `json_syntax` |
+//! | the content is not JSON, or an object holds a key twice | revise `json_syntax` |
 //! | the schema is not fulfilled; at most three violations are named | revise `json_schema` |
 //! | no value at `pointer`, or another than `equals` | revise `json_value` |
 //! | no permission, read error, over 64 MiB, no answer in time | inconclusive `path_denied`, `path_unreadable`, `path_too_large`, `read_timeout` |
@@ -122,7 +122,7 @@ impl Json {
             .map_err(|error| unreadable(error.to_string()))?
             .ok_or_else(|| unreadable("it does not exist".to_owned()))?;
         let schema: Value =
-            serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?;
+            document::read(&bytes).map_err(|error| unreadable(error.to_string()))?;
         compile(&schema).map(|validator| Some(Arc::new(validator))).map_err(|detail| {
             Fault::new("schema_invalid", format!("the schema `{path}` does not compile: {detail}"))
         })
@@ -167,7 +167,7 @@ fn claimed(ctx: &CheckContext, tally: &mut Tally) -> Option<Value> {
 fn parsed(what: &str, source: String, bytes: &[u8], tally: &mut Tally) -> Option<Value> {
     let evidence = Evidence::new(source, format!("{} bytes", bytes.len()));
     tally.saw(evidence.with_digest(digest_of(bytes)));
-    match serde_json::from_slice(bytes) {
+    match document::read(bytes) {
         Ok(document) => Some(document),
         Err(error) => {
             tally.miss("json_syntax", format!("{what} is not JSON: {error}"));
