@@ -9,7 +9,7 @@ use probity_delegate::{
     Answered, Conversation, Delegate, DelegateError, FunctionDelegate, Request,
 };
 
-use crate::rig::{Eye, Rig, liar};
+use crate::rig::{Deaf, Eye, Rig, liar};
 
 #[tokio::test]
 async fn a_verifier_that_panics_is_a_fault_and_not_charged() {
@@ -153,24 +153,6 @@ async fn a_delegate_that_hangs_is_stopped_at_the_end_of_its_attempt() {
     let (ended, report) = rig.whole(plan).await;
     assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::DelegateFailed, "delegate_timeout"));
     assert_eq!(report.attempts, 0);
-}
-
-/// A delegate of someone else's that forgot about its time.
-struct Deaf;
-
-#[async_trait]
-impl Delegate for Deaf {
-    async fn attempt(&self, _: &Request) -> Result<Answered, DelegateError> {
-        std::future::pending().await
-    }
-
-    fn conversation(&self) -> Conversation {
-        Conversation::Fresh
-    }
-
-    fn describe(&self) -> String {
-        "deaf".to_owned()
-    }
 }
 
 #[tokio::test]

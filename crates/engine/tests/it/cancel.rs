@@ -9,7 +9,7 @@ use probity_engine::Plan;
 use probity_verifier::{Facts, Workspace};
 use tokio_util::sync::CancellationToken;
 
-use crate::rig::{Account, Eye, Hangs, Rig, When, bounded, liar};
+use crate::rig::{Account, Deaf, Eye, Hangs, Rig, When, bounded, liar};
 
 /// Cancels once an event is durable; what it announces is then at work, or about to be.
 async fn cancelled_behind(rig: &Rig, event: &'static str, plan: Plan) {
@@ -194,4 +194,11 @@ async fn a_run_that_is_dropped_stops_its_delegate() {
     })
     .await;
     assert_eq!(rig.names().await.last(), Some(&"delegate.dispatched"));
+}
+
+#[tokio::test]
+async fn what_does_not_stop_is_given_up() {
+    let rig = Rig::watched().0;
+    let plan = rig.plan(Arc::new(Deaf), []);
+    cancelled_behind(&rig, "delegate.dispatched", plan).await;
 }

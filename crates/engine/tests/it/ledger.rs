@@ -1,6 +1,7 @@
 //! A store that keeps an account of its appends, keeps every batch, and breaks where it is told to.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -39,6 +40,7 @@ pub(crate) struct Ledger {
     batches: Mutex<Vec<Batch>>,
     breaks: Mutex<Option<(usize, Break)>>,
     for_good: bool,
+    is_blind: AtomicBool,
     tries: Mutex<usize>,
 }
 
@@ -50,6 +52,7 @@ impl Ledger {
             batches: Mutex::default(),
             breaks: Mutex::default(),
             for_good: false,
+            is_blind: AtomicBool::new(false),
             tries: Mutex::default(),
         }
     }
@@ -66,8 +69,14 @@ impl Ledger {
         self.breaking(nth, how)
     }
 
+    /// Reads no blob until it is mended.
+    pub(crate) fn blind(&self) {
+        self.is_blind.store(true, Ordering::SeqCst);
+    }
+
     /// Works again.
     pub(crate) fn mend(&self) {
+        self.is_blind.store(false, Ordering::SeqCst);
         *self.breaks.lock().unwrap() = None;
     }
 
@@ -152,6 +161,9 @@ impl Blobs for Ledger {
     }
 
     async fn get(&self, digest: &Digest, max_bytes: u64) -> Result<Option<Vec<u8>>, BlobError> {
+        if self.is_blind.load(Ordering::SeqCst) {
+            return Err(BlobError::Unavailable(StoreFault::new(FaultKind::Io, "the test says so")));
+        }
         self.inner.get(digest, max_bytes).await
     }
 }

@@ -1,4 +1,4 @@
-//! Many runs at once on one durable store.
+//! Many runs at once on one store.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use probity_core::{Claim, Outcome};
 use probity_delegate::{Answered, FunctionDelegate};
 use probity_engine::{Plan, Report};
 use probity_record::verify_records;
-use probity_store::{RunLog, read_run};
+use probity_store::{MemoryStore, Store, read_run};
 use probity_store_sqlite::{Options, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
@@ -31,13 +31,21 @@ fn plan(rig: &Rig, nth: usize) -> Plan {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn all_are_sealed_and_every_chain_holds() {
+async fn all_are_sealed_on_the_durable_store() {
     let dir = tempfile::TempDir::new().unwrap();
     let store = SqliteStore::open(dir.path().join("runs.db"), Options::default()).unwrap();
-    let store = Arc::new(store);
+    all_are_sealed(Arc::new(store)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn all_are_sealed_in_memory() {
+    all_are_sealed(Arc::new(MemoryStore::new())).await;
+}
+
+async fn all_are_sealed(store: Arc<dyn Store>) {
     let mut runs = tokio::task::JoinSet::new();
     for nth in 0..RUNS {
-        let rig = Rig::on(Arc::clone(&store) as _);
+        let rig = Rig::on(Arc::clone(&store));
         runs.spawn(async move {
             let engine = rig.engine();
             let ended = engine.run(plan(&rig, nth), &Unwatched, CancellationToken::new());

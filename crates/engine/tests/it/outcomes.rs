@@ -297,3 +297,23 @@ async fn a_check_of_the_claim_is_not_run_before_there_is_one() {
     assert_eq!(eye.looks().len(), 1);
     assert_eq!(report.checks[0].discriminating, None);
 }
+
+/// A check that leaves a cache behind when it runs before the delegate has not done the work.
+#[tokio::test]
+async fn what_the_red_run_writes_is_no_change_of_the_delegates() {
+    let rig = Rig::new();
+    let root = rig.path().to_path_buf();
+    let eye = Eye::new(&rig, move |ctx| {
+        let before = ctx.phase == probity_core::Phase::Before;
+        if before {
+            std::fs::write(root.join("cache"), "").unwrap();
+        }
+        let (then, now) = (ctx.before.get("cache").is_some(), ctx.after.get("out.txt").is_some());
+        std::future::ready(Ok(match (before, then, now) {
+            (false, true, true) => Verdict::pass(),
+            _ => Verdict::revise("no", ""),
+        }))
+    });
+    let plan = rig.plan(rig.scripted([writes("out.txt", "hello")]), [eye.check("c")]);
+    assert_eq!(rig.run(plan).await.outcome, Outcome::Verified);
+}

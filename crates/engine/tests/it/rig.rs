@@ -352,7 +352,25 @@ impl Delegate for Hangs {
     }
 }
 
-/// Steps on a file that is expected to be written.
+/// A delegate of someone else's that heeds neither its time nor its token.
+pub(crate) struct Deaf;
+
+#[async_trait]
+impl Delegate for Deaf {
+    async fn attempt(&self, _: &Request) -> Result<Answered, DelegateError> {
+        std::future::pending().await
+    }
+
+    fn conversation(&self) -> Conversation {
+        Conversation::Fresh
+    }
+
+    fn describe(&self) -> String {
+        "deaf".to_owned()
+    }
+}
+
+/// A step that writes a file.
 pub(crate) fn writes(name: &'static str, text: &'static str) -> Step {
     Step::claim("wrote it").does(move |dir| std::fs::write(dir.join(name), text))
 }

@@ -7,7 +7,7 @@ use probity_core::{Event, Outcome};
 use probity_engine::{Plan, Report};
 
 use crate::ledger::{Break, Ledger};
-use crate::rig::{Eye, Rig, late_worker, timeless};
+use crate::rig::{Eye, Rig, When, bounded, late_worker, timeless};
 
 /// Appends of the whole run: two turns, two checks, red first.
 const APPENDS: usize = 14;
@@ -116,4 +116,21 @@ async fn a_store_that_never_answers_but_stores_is_no_hindrance() {
     let (ended, report) = broken.rig.whole(broken.plan()).await;
     assert_eq!((ended.outcome, report.attempts), (Outcome::Verified, 2));
     assert_eq!(broken.store.batches().len(), APPENDS);
+}
+
+/// What a correction quotes is read back, and so is what is handed on.
+#[tokio::test]
+async fn a_blob_that_cannot_be_read_stops_the_run_and_a_resumption_goes_on() {
+    for (event, asked) in [("claim.received", 1), ("run.opened", 1), ("outcome.decided", 2)] {
+        let broken = Broken::new(|store| store);
+        let (engine, rig) = (broken.rig.engine(), &broken.rig);
+        let watch = When(event, || broken.store.blind());
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let error = bounded(engine.run(broken.plan(), &watch, cancel)).await.unwrap_err();
+        assert_eq!((error.code(), rig.account.count("ask")), ("store_io", asked), "{event}");
+        broken.store.mend();
+        let ended = rig.resume(broken.plan()).await.unwrap();
+        assert_eq!((ended.outcome, rig.account.count("ask")), (Outcome::Verified, 2), "{event}");
+        assert_eq!(ended.delivered.unwrap().response, "done, round 1");
+    }
 }
