@@ -247,7 +247,10 @@ impl Reader<'_> {
         let mut readings = last.world.iter().map(|world| world.judge).chain(readings);
         let Some(digest) = readings.find(|digest| *digest != sealed.judge) else { return Ok(None) };
         let (was, is) = (self.judge(sealed.judge).await?, self.judge(digest).await?);
-        Ok(Some(Tampered::verdict(&was.differences(&is)).reason))
+        let reason = Tampered::verdict(&was.differences(&is)).reason;
+        Ok(Some(format!(
+            "{reason}; files that are the delegate's to change belong into `may_change`"
+        )))
     }
 
     async fn judge(&self, digest: Digest) -> Result<JudgeManifest, EngineError> {

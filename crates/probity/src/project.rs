@@ -79,7 +79,7 @@ impl Project {
     /// [`ProjectError`] if it cannot be read or is no request.
     pub fn find(root: &Path) -> Result<Option<Self>, ProjectError> {
         let path = root.join(CONFIG_PATH);
-        if !path.is_file() {
+        if path.symlink_metadata().is_err() {
             return Ok(None);
         }
         Self::load(&path, root).map(Some)
@@ -91,6 +91,9 @@ impl Project {
     /// [`ProjectError`] if it cannot be read or is no request.
     pub fn load(path: &Path, root: &Path) -> Result<Self, ProjectError> {
         let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
+        if !std::fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(failed(std::io::Error::other("it is no regular file")).into());
+        }
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let mut defaults = Request::parse(&text, Format::Toml, &path.display().to_string())?;
         let mut parts = vec![blob_digest(text.as_bytes())];

@@ -27,12 +27,14 @@ Checks:
   text:         contains= matches=          (the delegate's response)
   json:PATH     schema= pointer= equals=
   command:LINE  exit= stdout_contains= stdout_matches= timeout= inputs=
+  external:LINE args= env= inputs=           (JSON in on stdin, a JSON verdict out)
   http:URL      status= body_contains= pointer= equals=        (needs --allow-host)
   git:REF       exists created clean pushed=REMOTE contains_path=
   sqlite:PATH   query= equals= at_least=
   port:HOST:PORT   process:NAME   changes_only:GLOB[,GLOB]...
-  The target ends at the first comma; write \\, for a comma inside it. Every check also takes id=
-  and timeout=.
+  The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
+  one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
+  (default 10s; 2m for command and external).
 
 Examples:
   probity run \"fix the tests\" --expect 'command:cargo test,timeout=10m' -- claude -p

@@ -95,11 +95,13 @@ impl CliError {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
+            Self::Store(StoreError::Url { .. } | StoreError::NoHome) => EXIT_USAGE,
             Self::Store(_) | Self::Snapshot(_) | Self::Io { .. } => EXIT_STOPPED,
             Self::Engine(error) => match error {
                 EngineError::Open(_)
                 | EngineError::Exists { .. }
                 | EngineError::Missing { .. }
+                | EngineError::Answer(_)
                 | EngineError::PlanDiffers { .. } => EXIT_USAGE,
                 _ => EXIT_STOPPED,
             },

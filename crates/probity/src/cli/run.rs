@@ -98,17 +98,21 @@ pub(super) fn open_store(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
     Ok(url.open()?)
 }
 
-/// A token that the first Ctrl-C or SIGTERM cancels; the second one ends the process.
+/// A token that the first Ctrl-C, SIGTERM or closed terminal cancels; the second one ends the process.
 pub(super) fn cancel_on_signal() -> CancellationToken {
     let token = CancellationToken::new();
     let cancel = token.clone();
     tokio::spawn(async move {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+        let terminate = signal(SignalKind::terminate());
+        let (Ok(mut terminate), Ok(mut hang_up)) = (terminate, signal(SignalKind::hangup())) else {
+            return;
+        };
         for is_first in [true, false] {
             tokio::select! {
                 interrupted = tokio::signal::ctrl_c() => if interrupted.is_err() { return },
                 _ = terminate.recv() => {}
+                _ = hang_up.recv() => {}
             }
             if is_first {
                 cancel.cancel();
@@ -205,6 +209,9 @@ async fn resumed(
     let mut prepared = prepare(&request, run, programs)?;
     prepared.plan.request = bytes;
     let answer = match (&args.answer, &args.by) {
+        (Some(_), Some(by)) if by.trim().is_empty() => {
+            return Err(CliError::Usage("--by must name who answers".to_owned()));
+        }
         (Some(answer), Some(by)) => Some((by.clone(), parse_answer(answer)?)),
         _ => None,
     };

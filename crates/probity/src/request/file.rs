@@ -86,7 +86,11 @@ impl Request {
     /// [`RequestError`] if it cannot be read, is no request, or asks for what is not built.
     pub fn load(path: &Path) -> Result<Self, RequestError> {
         let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
-        if std::fs::metadata(path).map_err(failed)?.len() > MAX_FILE_BYTES {
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(failed(std::io::Error::other("it is no regular file")));
+        }
+        if metadata.len() > MAX_FILE_BYTES {
             return Err(RequestError::TooLarge { path: path.to_path_buf() });
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;

@@ -66,7 +66,7 @@ fn every_error_is_an_object_with_a_code_too() {
         (&["run", "--json", "--", "true"][..], 64, "request_no_task"),
         (&["run", "x", "--json"], 64, "request_no_command"),
         (&["run", "x", "--json", "--max-retries", "-1", "--", "true"], 64, "request_bound"),
-        (&["run", "x", "--json", "--store", "mongo:x", "--", "true"], 74, "store_url"),
+        (&["run", "x", "--json", "--store", "mongo:x", "--", "true"], 64, "store_url"),
         (&["run", "x", "--json", "--expect", "file", "--", "true"], 64, "expect_syntax"),
         (&["run", "x", "--json", "--unknown-flag"], 64, "usage"),
         (&["log", "show", "none", "--json"], 64, "run_missing"),
