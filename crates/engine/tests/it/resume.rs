@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use probity_core::{Claim, Event, Outcome, Phase, Turn, Verdict};
 use probity_delegate::{Answered, FunctionDelegate, ScriptedDelegate, Step};
-use probity_engine::{Check, Plan, Report};
+use probity_engine::{Check, Clock, Engine, Plan, Report, SystemClock};
 use probity_record::submission_id;
 use probity_store::{Batch, MemoryStore, RunLog};
 use probity_store_sqlite::{Options, SqliteStore};
@@ -347,4 +347,68 @@ async fn a_run_that_was_only_opened_is_taken_up() {
     let ended = engine.resume(plan, &Unwatched, CancellationToken::new()).await.unwrap();
     assert_eq!(ended.outcome, Outcome::Verified);
     assert_eq!(rig.report().await.history.len(), whole.report.history.len());
+}
+
+#[tokio::test]
+async fn every_prefix_can_be_reported() {
+    let whole = Whole::new().await;
+    let mut attempts = 0;
+    for appends in 1..=whole.batches.len() {
+        let rig = whole.prefix(appends).await;
+        let report = rig.report().await;
+        let events = &whole.events[..whole.len(appends)];
+        let is_decided = events.iter().any(|it| matches!(it, Event::OutcomeDecided { .. }));
+        assert_eq!(report.outcome, is_decided.then_some(Outcome::Verified), "{appends}");
+        assert_eq!(report.seal.is_some(), appends == whole.batches.len());
+        let claims = events.iter().filter(|it| is_claim(it)).count();
+        let claim = report.claim.map(|claim| claim.response);
+        assert_eq!(claim, claims.checked_sub(1).map(|round| format!("done, round {round}")));
+        assert!((attempts..=attempts + 1).contains(&report.attempts), "{appends}");
+        assert_eq!(report.history.len(), report.attempts as usize);
+        attempts = report.attempts;
+    }
+    assert_eq!(attempts, 2);
+}
+
+/// Who takes a run up cannot change its bounds.
+#[tokio::test]
+async fn the_bounds_are_those_of_the_log() {
+    let whole = Whole::new().await;
+    let rig = whole.prefix(1).await;
+    let (_, mut plan) = plan(&rig);
+    plan.policy.max_attempts = 1;
+    assert_eq!(rig.resume(plan).await.unwrap().outcome, Outcome::Verified);
+    assert_eq!(rig.report().await.max_attempts, 3);
+}
+
+/// The wall time of a run goes on while nobody drives it.
+#[tokio::test]
+async fn a_run_whose_time_is_over_is_not_driven_on() {
+    let rig = Rig::new();
+    let bounded_plan = || {
+        let mut plan = rig.plan(Arc::new(Hangs(rig.account.clone())), []);
+        plan.policy.wall_ms = Some(1_000);
+        plan
+    };
+    let (engine, stop) = (rig.engine(), Notify::new());
+    let watch = When("run.opened", || stop.notify_one());
+    tokio::select! {
+        biased;
+        () = stop.notified() => {}
+        _ = engine.run(bounded_plan(), &watch, CancellationToken::new()) => panic!("it ended"),
+    }
+    let later = Engine::new(Arc::clone(&rig.store), Arc::new(Later));
+    let resume = later.resume(bounded_plan(), &Unwatched, CancellationToken::new());
+    let ended = bounded(resume).await.unwrap();
+    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Exhausted, "budget_wall"));
+    assert_eq!(rig.account.count("ask"), 0);
+}
+
+/// An hour has passed.
+struct Later;
+
+impl Clock for Later {
+    fn now_ms(&self) -> u64 {
+        SystemClock.now_ms() + 3_600_000
+    }
 }
