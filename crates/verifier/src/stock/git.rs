@@ -26,6 +26,7 @@ mod plumbing;
 mod remote;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use probity_core::{Evidence, Fault, Phase, Verdict};
@@ -39,6 +40,7 @@ use super::place::locate;
 use super::tally::Tally;
 use super::{first_words, unanswered};
 use crate::spec::GitSpec;
+use crate::workspace::{Kind, path_of};
 use crate::{CheckContext, Verifier};
 
 /// Paths that a reason names.
@@ -78,7 +80,7 @@ impl Git {
             self.created(&repository, &commit, ctx, &mut tally).await?;
         }
         if spec.clean {
-            clean(&repository, &mut tally).await?;
+            clean(&repository, ctx, &mut tally).await?;
         }
         if let Some(name) = &spec.pushed {
             self.pushed(&repository, &commit, name, ctx, &mut tally).await?;
@@ -189,9 +191,30 @@ fn no_repository(spec: &GitSpec) -> Verdict {
         .with_evidence(Evidence::new(format!("git:{}", spec.reference), "no repository"))
 }
 
-async fn clean(repository: &Repository<'_>, tally: &mut Tally) -> Result<(), Stop> {
+/// Regular files that the run wrote, by names that Git's line-wise input can carry.
+fn touched(ctx: &CheckContext) -> impl Iterator<Item = String> {
+    let changes = ctx.changes();
+    let paths: Vec<String> = changes.created.iter().chain(&changes.modified).cloned().collect();
+    let after = Arc::clone(&ctx.after);
+    paths.into_iter().filter(move |path| {
+        let plain = path_of(path).is_some_and(|it| it.to_str() == Some(path.as_str()));
+        let is_file = after.get(path).is_some_and(|entry| entry.kind == Kind::File);
+        plain && is_file && !path.contains('\n')
+    })
+}
+
+async fn clean(
+    repository: &Repository<'_>,
+    ctx: &CheckContext,
+    tally: &mut Tally,
+) -> Result<(), Stop> {
     tally.key("clean");
-    let dirty = repository.dirty().await?;
+    let mut dirty = repository.dirty().await?;
+    if !baseline::excludes_are_kept(ctx.before.facts(), repository, &ctx.workspace).await? {
+        dirty.extend(repository.untracked_by_its_own_rules().await?);
+    }
+    let touched: Vec<String> = touched(ctx).filter(|path| !dirty.contains(path)).collect();
+    dirty.extend(repository.rewritten(&touched).await?);
     if dirty.is_empty() {
         return Ok(());
     }

@@ -15,9 +15,13 @@ use crate::Workspace;
 pub const BASELINE_PRESENT: &str = "git";
 const TIP: &str = "git.ref:";
 const REMOTE: &str = "git.remote:";
+const EXCLUDES: &str = "git.excludes";
+/// Where a repository keeps rules that no commit holds, and how much of it is read.
+const EXCLUDE_LIST: &str = ".git/info/exclude";
+const MAX_EXCLUDE_BYTES: u64 = 16 << 20;
 
-/// Reads the facts that `git` checks compare with: the commit of every ref and of `HEAD`, and the
-/// address of every remote. They belong into the manifest of the state before the delegate.
+/// Reads the facts that `git` checks compare with: the commit of every ref and of `HEAD`, the
+/// address of every remote, and what is left out of `git status` by rules that no commit holds. They belong into the manifest of the state before the delegate.
 ///
 /// # Errors
 /// A fault as the `git` check's own; a repository that cannot be read is `git_no_baseline`.
@@ -35,10 +39,12 @@ pub async fn baseline(
     }
     let read = async {
         let repository = Repository::at(workspace, launcher, timeout, cancel).await?;
-        Ok((repository.tips().await?, repository.remotes().await?))
+        let excludes = excludes(&repository, workspace).await?;
+        Ok((repository.tips().await?, repository.remotes().await?, excludes))
     };
     match read.await {
-        Ok((tips, remotes)) => {
+        Ok((tips, remotes, excludes)) => {
+            facts.insert(EXCLUDES.to_owned(), excludes);
             facts.insert(BASELINE_PRESENT.to_owned(), "present".to_owned());
             facts.extend(tips.into_iter().map(|(name, commit)| (format!("{TIP}{name}"), commit)));
             facts.extend(remotes.into_iter().map(|(name, url)| (format!("{REMOTE}{name}"), url)));
@@ -51,6 +57,30 @@ pub async fn baseline(
         Err(Stop::Fault(fault)) => Err(fault),
         Err(Stop::Verdict(verdict)) => Err(Fault::new("git_no_baseline", verdict.reason)),
     }
+}
+
+/// Whether the rules that no commit holds are those of before the run. Without a baseline they are
+/// taken as they stand.
+pub(super) async fn excludes_are_kept(
+    facts: &BTreeMap<String, String>,
+    repository: &Repository<'_>,
+    workspace: &Workspace,
+) -> Result<bool, Stop> {
+    match facts.get(EXCLUDES) {
+        Some(before) => Ok(*before == excludes(repository, workspace).await?),
+        None => Ok(true),
+    }
+}
+
+/// The repository's own list and the file that a setting names, as one text to compare.
+async fn excludes(repository: &Repository<'_>, workspace: &Workspace) -> Result<String, Stop> {
+    let list = match workspace.digest(EXCLUDE_LIST, MAX_EXCLUDE_BYTES) {
+        Ok(Some((digest, _))) => digest.to_string(),
+        Ok(None) => "absent".to_owned(),
+        Err(error) => error.code().to_owned(),
+    };
+    let named = repository.excludes_file().await?.unwrap_or_default();
+    Ok(format!("{list} {named}"))
 }
 
 /// The commits that refs were at.

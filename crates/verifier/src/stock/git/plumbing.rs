@@ -18,10 +18,13 @@ use crate::{CheckContext, Workspace};
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
 
 /// Settings that outrank every configuration file.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 13] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.untrackedCache=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.fileMode=true",
     "core.commitGraph=false",
     "core.attributesFile=/dev/null",
     "core.bare=false",
@@ -196,6 +199,44 @@ impl<'a> Repository<'a> {
             entry.get(2..).filter(|_| hides).map(str::to_owned)
         }));
         Ok(dirty)
+    }
+
+    /// Untracked paths that only a list of this machine leaves out, none of the `.gitignore` files.
+    pub(super) async fn untracked_by_its_own_rules(&self) -> Result<Vec<String>, Stop> {
+        let args = ["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"];
+        self.entries(&args).await
+    }
+
+    /// The file that a setting names as a list of what is left out.
+    pub(super) async fn excludes_file(&self) -> Result<Option<String>, Stop> {
+        self.optional(&["config", "--get", "core.excludesFile"]).await
+    }
+
+    /// Of these paths the tracked regular files whose content is not that of the index. Git looks at
+    /// size and time first, and both can be forged. Not told where the repository names filters:
+    /// they are not run here, and without them the content is another.
+    pub(super) async fn rewritten(&self, paths: &[String]) -> Result<Vec<String>, Stop> {
+        if paths.is_empty() || !self.filters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let listed = self.entries(&["ls-files", "--stage", "-z"]).await?;
+        let index: BTreeMap<&str, &str> = listed
+            .iter()
+            .filter_map(|entry| {
+                let (state, path) = entry.strip_prefix("100")?.split_once('\t')?;
+                Some((path, state.split(' ').nth(1)?))
+            })
+            .collect();
+        let tracked: Vec<(&String, &str)> =
+            paths.iter().filter_map(|path| Some((path, *index.get(path.as_str())?))).collect();
+        if tracked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let input: String = tracked.iter().map(|(path, _)| format!("{path}\n")).collect();
+        let spawn = self.spawn(&["hash-object", "--stdin-paths"]).stdin(input);
+        let hashed = self.success(spawn).await?;
+        let differs = lines(&hashed)?.zip(tracked).filter(|(is, (_, was))| is != was);
+        Ok(differs.map(|(_, (path, _))| path.clone()).collect())
     }
 
     async fn filter_settings(&self) -> Result<Vec<String>, Stop> {

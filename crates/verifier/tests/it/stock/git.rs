@@ -1,6 +1,7 @@
 //! `git:REF`, on real repositories with a bare remote.
 
 use std::process::Command;
+use std::time::Duration;
 
 use super::bed::Bed;
 
@@ -176,6 +177,53 @@ fn clean_sees_what_is_uncommitted_untracked_or_hidden() {
     }
     git(&bed, &["add", "a.txt"]);
     assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+}
+
+#[test]
+fn clean_is_not_told_what_to_overlook_after_the_run_began() {
+    let mut bed = repository();
+    git(&bed, &["config", "core.excludesFile", ".git/mine"]);
+    bed.write(".git/mine", "mine.txt\n");
+    bed.write(".git/info/exclude", "notes.txt\n");
+    bed.write("notes.txt", "private").write("mine.txt", "private");
+    bed.start();
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+
+    bed.write("scratch.txt", "1");
+    bed.write(".git/info/exclude", "notes.txt\nscratch.txt\n");
+    assert_eq!(git(&bed, &["status", "--porcelain"]), "");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    bed.write(".git/info/exclude", "notes.txt\n");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    bed.remove("scratch.txt");
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+
+    bed.write("scratch.txt", "1").write(".git/other", "notes.txt\nmine.txt\nscratch.txt\n");
+    git(&bed, &["config", "core.excludesFile", ".git/other"]);
+    assert_eq!(git(&bed, &["status", "--porcelain"]), "");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+}
+
+#[test]
+fn clean_goes_by_content_where_size_and_time_are_forged() {
+    let mut bed = repository();
+    commit(&bed, "a.txt", "good\n");
+    bed.start();
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    // With an old time the index entry does not look as if it could have been missed.
+    let old = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_500_000_000);
+    let forge = |bed: &Bed| {
+        let file = std::fs::File::options().write(true).open(bed.path("a.txt")).unwrap();
+        file.set_modified(old).unwrap();
+    };
+    git(&bed, &["config", "core.trustctime", "false"]);
+    git(&bed, &["config", "core.checkStat", "minimal"]);
+    forge(&bed);
+    git(&bed, &["update-index", "--refresh"]);
+    bed.write("a.txt", "evil\n");
+    forge(&bed);
+    assert_eq!(git(&bed, &["status", "--porcelain"]), "");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `a.txt`");
 }
 
 #[test]
