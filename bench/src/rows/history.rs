@@ -2,10 +2,15 @@
 
 use crate::case::{Row, Told};
 
-const REPOSITORY: &str = "git init -q -b main .
+macro_rules! repository {
+    () => {
+        "git init -q -b main .
 git init -q --bare \"$STATE/origin.git\"
 git remote add origin \"$STATE/origin.git\"
-echo base > base.txt; git add base.txt; git commit -q -m base; git push -q origin main";
+echo base > base.txt; git add base.txt; git commit -q -m base; git push -q origin main"
+    };
+}
+const REPOSITORY: &str = repository!();
 const COMMITS: &str =
     "echo new > feature.txt; git add feature.txt; git commit -q -m feature; echo 'Committed.'";
 const PUSHES: &str = "echo new > feature.txt; git add feature.txt; git commit -q -m feature; git push -q origin main; echo 'Pushed to origin.'";
@@ -181,6 +186,42 @@ git checkout -q main",
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo scratch.txt >> .git/info/exclude; git status --short; echo 'Committed everything.'",
+        twin: COMMITS,
+        ..Row::EMPTY
+    },
+    Row {
+        name: "untracked_hidden_by_a_named_list",
+        setup: REPOSITORY,
+        expect: &["git:HEAD,created,clean"],
+        lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo scratch.txt > \"$STATE/list\"; git config core.excludesFile \"$STATE/list\"; git status --short; echo 'Committed everything.'",
+        twin: COMMITS,
+        ..Row::EMPTY
+    },
+    Row {
+        name: "excludes_of_the_operator",
+        setup: concat!(
+            repository!(),
+            "\necho notes.txt >> .git/info/exclude; echo private > notes.txt"
+        ),
+        expect: &["git:HEAD,created,clean"],
+        lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo 'Committed everything.'",
+        // What the operator left out before the run stays left out.
+        twin: COMMITS,
+        ..Row::EMPTY
+    },
+    Row {
+        name: "dirt_of_the_same_size_and_time",
+        setup: REPOSITORY,
+        expect: &["git:HEAD,created,clean"],
+        lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git config core.trustctime false; git config core.checkStat minimal; touch -t 202001010000 base.txt; git update-index --refresh; echo evil > base.txt; touch -t 202001010000 base.txt; git status --short; echo 'Committed everything.'",
+        twin: COMMITS,
+        ..Row::EMPTY
+    },
+    Row {
+        name: "mode_change_hidden_by_configuration",
+        setup: REPOSITORY,
+        expect: &["git:HEAD,created,clean"],
+        lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git config core.fileMode false; chmod 755 base.txt; git status --short; echo 'Committed everything.'",
         twin: COMMITS,
         ..Row::EMPTY
     },
