@@ -240,7 +240,8 @@ pub enum Answer {
     /// End as it would have ended, and label the run `waived`.
     #[serde(deserialize_with = "no_fields")]
     Waive,
-    /// Allow this many more attempts. 1 to 100.
+    /// Allow this many attempts more than were charged so far. At least 1, and no more than 100 in
+    /// all with those.
     Continue {
         /// Additional attempts.
         attempts: u32,

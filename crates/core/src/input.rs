@@ -127,7 +127,7 @@ pub enum Refusal {
         outcome: Outcome,
     },
     /// An answer outside its bounds.
-    #[error("a human may allow 1 to 100 more attempts, got {attempts}")]
+    #[error("a human may allow 1 more attempt up to 100 in all, got {attempts}")]
     Answer {
         /// What was asked for.
         attempts: u32,

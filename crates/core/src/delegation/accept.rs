@@ -1,6 +1,6 @@
 //! Which input is welcome where, and the event it becomes. The whole state-by-input table.
 
-use crate::delegation::decide::{ended, out_of_budget, too_late};
+use crate::delegation::decide::{ended, no_time_to_start, out_of_budget, too_late};
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
@@ -120,7 +120,7 @@ fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
         | Stage::RedReady
         | Stage::RedChecking { .. }
         | Stage::RedDone
-        | Stage::Ready => Some(ended(Outcome::Exhausted, Code::slug("budget_wall"))),
+        | Stage::Ready => Some(no_time_to_start()),
         Stage::Delegated { .. } => Some(out_of_budget(fold, "budget_wall")),
         Stage::Settled
         | Stage::Judged

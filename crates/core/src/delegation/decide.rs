@@ -4,14 +4,15 @@ use crate::delegation::fold::{Fold, Progress, Submission};
 use crate::delegation::stage::Stage;
 use crate::{
     CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, Judgement, OnFailure,
-    Outcome, Phase, Policy, RedFirst, VerdictKind, merge,
+    Outcome, Phase, Policy, RedFirst, Turn, VerdictKind, merge,
 };
 
 /// The next event that the machine decides alone, if there is one at `now_ms`.
 pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
     match fold.stage {
-        Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold))),
-        Stage::Ready => Some(dispatch(fold)),
+        Stage::RedReady if fold.is_out_of_time(now_ms) => Some(no_time_to_start()),
+        Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold, fold.turn))),
+        Stage::Ready => Some(dispatch(fold, fold.turn.next())),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold, now_ms),
         Stage::Failed => fold.failure.clone().map(|(outcome, code)| ended(outcome, code)),
@@ -41,13 +42,19 @@ pub(crate) fn ended(outcome: Outcome, code: Code) -> Event {
     Event::OutcomeDecided { outcome, code, waived: false }
 }
 
+/// The run's own time ended before the delegate got the task.
+pub(crate) fn no_time_to_start() -> Event {
+    ended(Outcome::Exhausted, Code::slug("budget_wall"))
+}
+
 fn red_check(fold: &Fold) -> Option<Event> {
     let next = fold.next_red()?;
     Some(Event::CheckStarted { phase: Phase::Before, check: CheckIndex::of(next), tries: 1 })
 }
 
-fn dispatch(fold: &Fold) -> Event {
-    let turn = if fold.judged.is_empty() { fold.turn } else { fold.turn.next() };
+/// A turn is dispatched once: one that was given up leaves its number behind, so that its late
+/// answer is not taken for that of the next.
+fn dispatch(fold: &Fold, turn: Turn) -> Event {
     Event::DelegateDispatched { turn, attempt: fold.accounting.attempts.saturating_add(1) }
 }
 
@@ -215,7 +222,7 @@ fn judged(fold: &Fold, now_ms: u64) -> Option<Event> {
         Judgement::Fail => refused(fold.policy.on_fail, Outcome::Rejected, code),
         Judgement::Revise => match exhausted(fold, now_ms) {
             Some(budget) => out_of_budget(fold, budget),
-            None => dispatch(fold),
+            None => dispatch(fold, fold.turn.next()),
         },
     })
 }

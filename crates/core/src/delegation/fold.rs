@@ -61,6 +61,8 @@ pub(crate) struct Progress {
     pub(crate) tries: u32,
     /// Start of the first try, or of the resumption that found it unsettled.
     pub(crate) since_ms: u64,
+    /// Start of the try in flight, or of the resumption that found it unsettled.
+    pub(crate) started_ms: u64,
     pub(crate) finished_ms: u64,
     pub(crate) elapsed_ms: u64,
     pub(crate) finding: Option<Finding>,
@@ -172,10 +174,10 @@ impl Fold {
         self.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
     }
 
-    /// How long the check in flight has run, in milliseconds.
+    /// How long the try in flight has run, in milliseconds.
     pub(crate) fn in_flight_ms(&self, check: CheckIndex, now_ms: u64) -> u64 {
         let progress = self.current.as_ref().and_then(|it| it.progress.get(check.as_usize()));
-        progress.map_or(0, |progress| now_ms.saturating_sub(progress.since_ms))
+        progress.map_or(0, |progress| now_ms.saturating_sub(progress.started_ms))
     }
 
     /// Folds one event in. Whether it may happen was decided before.
@@ -272,6 +274,7 @@ impl Fold {
         }
         if let Some(progress) = self.progress_mut(check) {
             progress.tries = tries;
+            progress.started_ms = at_ms;
             if tries == 1 {
                 progress.since_ms = at_ms;
             }
@@ -340,6 +343,7 @@ impl Fold {
         self.interruptions = interruptions;
         for progress in self.current.iter_mut().flat_map(|current| &mut current.progress) {
             progress.since_ms = at_ms;
+            progress.started_ms = at_ms;
         }
     }
 

@@ -51,6 +51,14 @@ pub enum ReplayError {
         /// How far back.
         back_ms: u64,
     },
+    /// The log ends where something follows of itself: the rest of an append is gone.
+    #[error("the log ends inside an append: `{next}` must follow entry {seq}; restore the log")]
+    Cut {
+        /// The 0-based place of the last entry.
+        seq: u64,
+        /// The event that is missing.
+        next: &'static str,
+    },
 }
 
 impl Delegation {
@@ -79,7 +87,12 @@ impl Delegation {
             machine.fold.apply(entry.at_ms, &entry.event);
             machine.now_ms = entry.at_ms;
         }
-        Ok(machine)
+        match forced.or_else(|| decide::follow_up(&machine.fold, machine.now_ms)) {
+            Some(next) => {
+                Err(ReplayError::Cut { seq: machine.fold.entries - 1, next: next.name() })
+            }
+            None => Ok(machine),
+        }
     }
 }
 

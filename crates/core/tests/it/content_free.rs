@@ -39,9 +39,11 @@ fn events() -> Vec<Event> {
     let finished = |finding| Event::CheckFinished {
         check: CheckIndex(1),
         finding,
-        judge: d(2),
+        judge: Some(d(2)),
         elapsed_ms: 7,
     };
+    let cut_off =
+        Event::CheckFinished { check: CheckIndex(1), finding: fault(), judge: None, elapsed_ms: 7 };
     let merged = Event::VerdictMerged {
         turn: turn(3),
         submission: submission(turn(3)),
@@ -87,6 +89,7 @@ fn events() -> Vec<Event> {
         finished(pass()),
         finished(fault()),
         finished(Finding::NotApplicable),
+        cut_off,
         merged,
         Event::RunResumed { interruptions: 1 },
         Event::Escalated { instead_of: Outcome::Rejected, code: code("forbidden") },

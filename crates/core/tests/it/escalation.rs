@@ -2,7 +2,7 @@
 
 use probity_core::{
     Answer, Counting, Delegation, Effect, Handled, Input, OnFailure, Outcome, Phase, Policy,
-    Refusal, Stage,
+    Refusal, Stage, Usage,
 };
 
 use crate::rig::{Rig, code, fail, pass, revise, turn};
@@ -50,7 +50,7 @@ fn a_waiver_is_a_label_and_never_a_verification() {
 }
 
 #[test]
-fn more_attempts_are_added_to_those_that_were_allowed() {
+fn more_attempts_are_counted_from_those_that_were_charged() {
     for attempts in [1, 3] {
         let mut rig = exhausted();
         rig.answer(Answer::Continue { attempts });
@@ -68,6 +68,86 @@ fn more_attempts_are_added_to_those_that_were_allowed() {
         assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
         assert_eq!(rig.machine.attempts(), 2 + attempts);
     }
+}
+
+/// What was allowed and not used is not added: the human said how many.
+#[test]
+fn attempts_that_were_left_do_not_add_to_what_a_human_allows() {
+    let policy = Policy { max_attempts: 50, ..policy() };
+    let mut rig = Rig::delegated(policy, 1);
+    rig.turn(1, &[revise()]).turn(2, &[fail()]);
+    rig.answer(Answer::Continue { attempts: 2 });
+    assert_eq!(rig.machine.max_attempts(), 4);
+    rig.turn(3, &[revise()]).turn(4, &[revise()]);
+    assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
+    rig.answer(Answer::Reject);
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "attempts"));
+}
+
+#[test]
+fn tokens_and_tool_calls_begin_anew_at_the_answer() {
+    for (max_tokens, max_tool_calls, why) in
+        [(Some(30), None, "budget_tokens"), (None, Some(6), "budget_tool_calls")]
+    {
+        let policy = Policy { max_attempts: 100, max_tokens, max_tool_calls, ..policy() };
+        let mut rig = Rig::delegated(policy, 1);
+        rig.usage = Usage { tokens: 15, tool_calls: 3 };
+        for _ in 0..3 {
+            rig.turn(1, &[revise()]);
+            assert!(matches!(rig.machine.stage(), Stage::Delegated { .. }));
+            rig.turn(2, &[revise()]);
+            assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
+            rig.answer(Answer::Continue { attempts: 50 });
+        }
+        assert_eq!(rig.machine.usage(), Usage { tokens: 90, tool_calls: 18 });
+        rig.turn(1, &[revise()]).turn(2, &[revise()]).answer(Answer::Reject);
+        assert_eq!(rig.ended(), (Outcome::Exhausted, why));
+    }
+}
+
+#[test]
+fn the_wall_time_begins_anew_at_the_answer() {
+    let mut rig = Rig::delegated(Policy { wall_ms: Some(5_000), ..policy() }, 1);
+    rig.turn(1, &[fail()]);
+    rig.wait(3_600_000).answer(Answer::Continue { attempts: 1 });
+    let [Effect::Dispatch { timeout_ms: Some(5_000), .. }] = rig.due[..] else {
+        panic!("{:?}", rig.due);
+    };
+    assert_eq!(rig.machine.poll_timeout(), Some(rig.now_ms + 5_000));
+    rig.wait(4_999).turn(2, &[pass()]);
+    assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+}
+
+/// The delegate used up the time; the human gives it another turn, under another name.
+#[test]
+fn a_delegate_that_takes_too_long_is_a_matter_for_a_human_too() {
+    for judged in 0..2 {
+        let mut rig = Rig::delegated(Policy { wall_ms: Some(5_000), ..policy() }, 1);
+        for _ in 0..judged {
+            rig.turn(1, &[revise()]);
+        }
+        let given_up = rig.claimed(turn(judged), 7);
+        rig.timer().unwrap();
+        assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
+        let mut refused = rig.clone();
+        refused.answer(Answer::Reject);
+        assert_eq!(refused.ended(), (Outcome::Exhausted, "budget_wall"));
+        rig.answer(Answer::Continue { attempts: 1 });
+        assert_eq!(rig.machine.turn(), turn(judged + 1));
+        let (expected, got) = (turn(judged + 1), turn(judged));
+        assert_eq!(rig.feed(given_up), Err(Refusal::WrongTurn { expected, got }));
+        rig.turn(2, &[pass()]);
+        assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+    }
+}
+
+#[test]
+fn a_rejection_behind_the_end_of_the_time_is_a_matter_for_a_human_too() {
+    let mut rig = Rig::delegated(Policy { wall_ms: Some(5_000), ..policy() }, 1);
+    rig.claim(1).observe(Phase::After).wait(5_000).finish(revise());
+    assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
+    rig.answer(Answer::Reject);
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_wall"));
 }
 
 #[test]
@@ -94,7 +174,7 @@ fn going_on_resets_the_belts() {
     let mut rig = Rig::delegated(policy, 1);
     rig.turn(1, &[revise()]).turn(1, &[]);
     assert_eq!(rig.machine.stage(), Stage::Escalated { instead_of: Outcome::Exhausted });
-    rig.answer(Answer::Continue { attempts: 1 });
+    rig.answer(Answer::Continue { attempts: 4 });
     rig.turn(2, &[revise()]).turn(3, &[revise()]);
     assert_eq!(rig.machine.stage(), Stage::Delegated { turn: turn(4) });
     rig.turn(4, &[revise()]);
@@ -105,7 +185,8 @@ fn going_on_resets_the_belts() {
 
 #[test]
 fn an_answer_has_bounds() {
-    for (attempts, legal) in [(0, false), (1, true), (100, true), (101, false), (u32::MAX, false)] {
+    // Two attempts are charged; a run has 100 in all.
+    for (attempts, legal) in [(0, false), (1, true), (98, true), (99, false), (u32::MAX, false)] {
         let mut rig = exhausted();
         let result = rig.feed(Rig::answered(Answer::Continue { attempts }));
         let expected =

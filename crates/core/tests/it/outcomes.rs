@@ -140,7 +140,7 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
                 rig.claim(1).ok(unreadable);
                 rig
             },
-            Outcome::Faulted,
+            Outcome::Inconclusive,
             "too_large",
         ),
         // A code that happens to be the machine's own word for a budget changes nothing.
@@ -182,6 +182,24 @@ fn every_outcome_is_reached_and_no_other_commit_is_possible() {
     assert_eq!(rig.due, [Effect::Escalate { instead_of: Outcome::Rejected }]);
     seen.insert(Outcome::Escalated, 1);
     assert_eq!(seen.keys().copied().collect::<Vec<_>>(), Outcome::ALL);
+}
+
+/// Before the delegate it is the fault of whoever set the run up; with a claim in hand, ground truth
+/// is out of reach.
+#[test]
+fn a_world_that_cannot_be_read_says_nothing_about_the_delegate() {
+    let unreadable = |phase| Input::Unreadable { phase, code: code("too_large"), detail: d(3) };
+    let mut rig = Rig::open(Policy::default(), vec![world_check("w")]);
+    let mut opened = rig.clone();
+    opened.ok(unreadable(Phase::Before));
+    assert_eq!(opened.ended(), (Outcome::Faulted, "too_large"));
+    rig.observe(Phase::Before).finish(revise());
+    let mut red_done = rig.clone();
+    red_done.ok(unreadable(Phase::Before));
+    assert_eq!(red_done.ended(), (Outcome::Faulted, "too_large"));
+    rig.observe(Phase::Before).claim(1).ok(unreadable(Phase::After));
+    assert_eq!(rig.ended(), (Outcome::Inconclusive, "too_large"));
+    assert_eq!((rig.machine.attempts(), rig.verdicts().len()), (0, 0));
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use probity_core::{
-    Delegation, Effect, Entry, Event, Handled, Input, Outcome, Phase, Policy, ReplayError, Stage,
-    Usage,
+    Answer, Delegation, Effect, Entry, Event, Handled, Input, OnFailure, Outcome, Phase, Policy,
+    ReplayError, Stage, Usage,
 };
 use proptest::prelude::*;
 
-use crate::rig::{Rig, claim_check, code, d, inconclusive, pass, revise, turn, world_check};
+use crate::rig::{Rig, claim_check, code, d, fail, inconclusive, pass, revise, turn, world_check};
 use crate::schedule::{checks, input, play, policies, steps};
 
 proptest! {
@@ -116,7 +116,7 @@ fn full() -> Rig {
         vec![world_check("a"), claim_check("b")],
     );
     rig.usage = Usage { tokens: 5, tool_calls: 1 };
-    rig.observe(Phase::Before).wait(10).finish(revise()).wait(10);
+    rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
     rig.turn(1, &[pass(), inconclusive()]);
     rig.timer().unwrap();
     rig.finish(revise()).wait(10).crash().wait(10);
@@ -217,7 +217,8 @@ fn what_the_machine_decides_cannot_be_altered_in_the_log() {
 }
 
 /// Codes of checks that passed, elapsed times, blobs that only a reader needs, bounds that were not
-/// reached, names, and times as far as the entries beside them leave room.
+/// reached, names, the judge as a first reading found it that a second one replaces, and times as far as
+/// the entries beside them leave room.
 const CARRIED: &str = "\
 check.finished: /event/elapsed_ms /event/finding/code
 check.red: /event/elapsed_ms /event/finding/code
@@ -230,7 +231,7 @@ run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
 /event/policy/wall_ms /event/request /event/run
 run.resumed: /at_ms
 run.sealed: /at_ms
-world.observed: /event/manifest
+world.observed: /event/judge /event/manifest
 ";
 
 fn leaves(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
@@ -303,23 +304,130 @@ fn a_pass_that_nobody_gave_is_refused() {
     assert!(matches!(refused, Err(ReplayError::Impossible { .. })), "{refused:?}");
 }
 
-/// The store appends all or nothing, so a log is never cut inside an append. If one were, the run
-/// would still go on where it stopped, and no turn would be counted twice.
+/// The store appends all or nothing, so a log that ends inside an append lost something. One that
+/// ends where an append ended is a run that can be taken up.
 #[test]
-fn a_log_cut_inside_an_append_goes_on() {
-    let whole = full();
-    for length in 1..whole.log.len() {
-        let mut rig = whole.clone();
-        rig.log.truncate(length);
-        rig.crash();
-        let mut turns: Vec<_> = rig.machine.judged().iter().map(|judged| judged.turn).collect();
-        turns.dedup();
-        assert_eq!(turns.len(), rig.machine.judged().len());
-        assert!(!matches!(
-            rig.machine.stage(),
-            Stage::RedReady | Stage::Ready | Stage::Judged | Stage::Failed
-        ));
+fn a_log_cut_inside_an_append_is_refused() {
+    let mut missed = std::collections::BTreeSet::new();
+    for whole in [full(), waived(), worn_out()] {
+        for length in 1..=whole.log.len() {
+            let replayed = Delegation::replay(&whole.log[..length]);
+            if whole.boundaries.contains(&length) {
+                assert!(replayed.is_ok(), "{replayed:?}");
+                continue;
+            }
+            let missing = whole.log[length].event.name();
+            let cut = ReplayError::Cut { seq: length as u64 - 1, next: missing };
+            assert_eq!(replayed, Err(cut));
+            missed.insert(missing);
+        }
     }
+    let missed: Vec<_> = missed.into_iter().collect();
+    assert_eq!(
+        missed,
+        [
+            "check.started",
+            "delegate.dispatched",
+            "outcome.decided",
+            "run.escalated",
+            "verdict.merged"
+        ]
+    );
+}
+
+/// A rejection that a human waives.
+fn waived() -> Rig {
+    let policy = Policy { on_fail: OnFailure::Escalate, ..Policy::default() };
+    let mut rig = Rig::delegated(policy, 1);
+    rig.turn(1, &[fail()]).answer(Answer::Waive);
+    rig
+}
+
+/// A run that is interrupted once too often.
+fn worn_out() -> Rig {
+    let mut rig = Rig::delegated(Policy { max_interruptions: 0, ..Policy::default() }, 1);
+    rig.crash();
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "interruptions"));
+    rig
+}
+
+/// What follows of itself stands in the same append, so nothing can have come between, whatever
+/// would be welcome there.
+#[test]
+fn what_follows_of_itself_cannot_be_replaced() {
+    let whole = full();
+    let others = [
+        Event::OutcomeDecided { outcome: Outcome::Cancelled, code: code("user"), waived: false },
+        Event::RunResumed { interruptions: 1 },
+    ];
+    let mut refused = 0;
+    for at in 1..whole.log.len() {
+        if whole.boundaries.contains(&at) {
+            continue;
+        }
+        for other in &others {
+            let mut log = whole.log[..=at].to_vec();
+            let is_same = log[at].event.name() == other.name();
+            log[at].event = other.clone();
+            let (seq, got) = (at as u64, other.name());
+            match Delegation::replay(&log) {
+                Err(ReplayError::Differs { seq: s, got: g }) => {
+                    assert_eq!((s, g, is_same), (seq, got, true));
+                }
+                Err(ReplayError::Impossible { seq: s, got: g, .. }) => {
+                    assert_eq!((s, g, is_same), (seq, got, false));
+                }
+                other => panic!("entry {at}: {other:?}"),
+            }
+            refused += 1;
+        }
+    }
+    assert!(refused >= 14, "{refused}");
+}
+
+/// What only became due later may be overtaken: a cancel while a try is waited for.
+#[test]
+fn what_is_not_due_yet_can_be_overtaken() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.turn(1, &[inconclusive()]).wait(3_600_000).cancel();
+    assert!(Delegation::replay(&rig.log).is_ok());
+}
+
+/// A rejection cannot be hidden behind a cancel.
+#[test]
+fn a_cancel_in_the_place_of_a_refusal_is_refused() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.turn(1, &[fail()]);
+    let mut log = rig.log;
+    let at_ms = log.pop().unwrap().at_ms;
+    for late_ms in [0, 1, 60_000] {
+        let event = Event::OutcomeDecided {
+            outcome: Outcome::Cancelled,
+            code: code("user"),
+            waived: false,
+        };
+        let forged = Entry { at_ms: at_ms + late_ms, event };
+        let mut log = log.clone();
+        log.push(forged);
+        let (seq, got) = (log.len() as u64 - 1, "outcome.decided");
+        assert_eq!(Delegation::replay(&log), Err(ReplayError::Differs { seq, got }));
+    }
+}
+
+/// The end of the run's time stands in the log as findings; before that time it may not.
+#[test]
+fn an_end_of_time_that_had_not_come_is_refused() {
+    let mut rig = Rig::delegated(Policy { wall_ms: Some(100), ..Policy::default() }, 2);
+    rig.claim(1).observe(Phase::After).finish(revise());
+    rig.timer().unwrap();
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_wall"));
+    let held = rig.log.len();
+    assert!(Delegation::replay(&rig.log).is_ok());
+    let mut log = rig.log;
+    for entry in &mut log[held - 3..] {
+        entry.at_ms -= 1;
+    }
+    assert!(Delegation::replay(&log).is_err());
 }
 
 #[test]

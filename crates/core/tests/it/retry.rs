@@ -72,6 +72,7 @@ fn the_wait_is_capped() {
 fn a_try_that_would_start_at_the_end_of_the_time_is_not_made() {
     for (took_ms, retried) in [(799, true), (800, false), (801, false), (5_000, false)] {
         let mut rig = checking(policy(5, 200), &[1_000]);
+        rig.elapsed_ms = 0;
         rig.wait(took_ms).finish(inconclusive());
         if retried {
             rig.timer().unwrap();
@@ -80,6 +81,36 @@ fn a_try_that_would_start_at_the_end_of_the_time_is_not_made() {
             assert_eq!(rig.ended().0, Outcome::Inconclusive);
         }
     }
+}
+
+/// A try in less time than the last one took would only be cut off.
+#[test]
+fn a_try_with_less_time_than_the_last_one_took_is_not_made() {
+    // The next try is due 200 ms behind the last one.
+    for (took_ms, left_ms) in [(399, Some(401)), (400, None), (401, None), (900, None)] {
+        let mut rig = checking(policy(5, 200), &[1_000]);
+        rig.elapsed_ms = took_ms;
+        rig.wait(took_ms).finish(inconclusive());
+        match left_ms {
+            Some(left_ms) => {
+                rig.timer().unwrap();
+                assert_eq!(asked(&rig), (0, 2, left_ms));
+            }
+            None => {
+                assert_eq!(rig.ended(), (Outcome::Inconclusive, "http_timeout"));
+                assert_eq!(rig.now_ms, 1_000 + took_ms, "nothing was waited for");
+            }
+        }
+    }
+    // It is the last try that counts, not the first.
+    let mut rig = checking(policy(5, 200), &[2_000]);
+    rig.elapsed_ms = 700;
+    rig.wait(700).finish(inconclusive());
+    rig.timer().unwrap();
+    rig.elapsed_ms = 10;
+    rig.wait(10).finish(inconclusive());
+    rig.timer().unwrap();
+    assert_eq!(asked(&rig), (0, 3, 2_000 - 700 - 200 - 10 - 400));
 }
 
 #[test]

@@ -89,6 +89,8 @@ pub(crate) struct Rig {
     pub(crate) judge: u8,
     /// Completed tool calls, as the next claim reports them.
     pub(crate) work: u64,
+    /// How long the next check takes, as it reports.
+    pub(crate) elapsed_ms: u64,
     /// What the next claim spent.
     pub(crate) usage: Usage,
     /// How a turn names its submission.
@@ -108,6 +110,7 @@ impl Rig {
             tree: 10,
             judge: JUDGE,
             work: 0,
+            elapsed_ms: 5,
             usage: Usage::default(),
             seal: None,
         };
@@ -188,8 +191,8 @@ impl Rig {
         Input::CheckFinished {
             check: CheckIndex(check),
             finding,
-            judge: d(self.judge),
-            elapsed_ms: 5,
+            judge: Some(d(self.judge)),
+            elapsed_ms: self.elapsed_ms,
         }
     }
 

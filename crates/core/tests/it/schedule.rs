@@ -125,7 +125,7 @@ pub(crate) fn input(rig: &mut Rig, step: &Step) -> Input {
 
 fn expected(rig: &Rig, step: &Step) -> Input {
     match rig.machine.stage() {
-        Stage::Opened => rig.observed(Phase::Before),
+        Stage::Opened | Stage::RedDone => rig.observed(Phase::Before),
         Stage::Claimed => rig.observed(Phase::After),
         Stage::RedChecking { check, .. } | Stage::Checking { check, .. } => {
             let CheckIndex(check) = check;

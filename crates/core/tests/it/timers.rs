@@ -1,8 +1,11 @@
 //! The clock: when the machine wants to be woken, and what a wake-up too early or too late does.
 
-use probity_core::{Effect, Handled, Input, Outcome, Phase, Policy, Stage};
+use probity_core::{
+    CheckIndex, Drift, Effect, Event, Finding, Handled, Input, Outcome, Phase, Policy, Stage,
+    VerdictKind,
+};
 
-use crate::rig::{Rig, claim_check, fail, inconclusive, pass, revise, world_check};
+use crate::rig::{Rig, claim_check, fail, fault, inconclusive, pass, revise, verdict, world_check};
 
 const WALL_MS: u64 = 60_000;
 /// The rig opens runs at 1 s.
@@ -25,6 +28,8 @@ fn stages() -> Vec<(Rig, Option<(Outcome, &'static str)>)> {
     red.observe(Phase::Before);
     let mut delegated = red.clone();
     delegated.finish(revise());
+    let red_done = delegated.clone();
+    delegated.observe(Phase::Before);
     let mut claimed = delegated.clone();
     claimed.claim(1);
     let mut checking = claimed.clone();
@@ -42,11 +47,13 @@ fn stages() -> Vec<(Rig, Option<(Outcome, &'static str)>)> {
     vec![
         (opened, exhausted),
         (red, exhausted),
+        (red_done, exhausted),
         (delegated, exhausted),
         (again, exhausted),
         (claimed, inconclusive_end),
         (checking, inconclusive_end),
-        (waiting, inconclusive_end),
+        // What is known decides: the check said itself why it could not tell.
+        (waiting, Some((Outcome::Inconclusive, "http_timeout"))),
         (escalated, None),
         (decided, None),
         (sealed, None),
@@ -138,7 +145,8 @@ fn the_end_of_the_run_comes_before_a_retry_that_lies_behind_it() {
     rig.turn(1, &[inconclusive()]);
     assert_eq!(rig.machine.poll_timeout(), Some(1_100));
     rig.timer().unwrap();
-    assert_eq!(rig.ended(), (Outcome::Inconclusive, "wall_timeout"));
+    assert_eq!(rig.ended(), (Outcome::Inconclusive, "http_timeout"));
+    assert_eq!(rig.verdicts(), ["inconclusive"]);
 }
 
 #[test]
@@ -149,7 +157,7 @@ fn work_is_given_no_more_time_than_the_run_has_left() {
     let [Effect::RunCheck { timeout_ms: 4_000, .. }] = rig.due[..] else {
         panic!("{:?}", rig.due);
     };
-    rig.wait(1_000).finish(revise());
+    rig.wait(1_000).finish(revise()).observe(Phase::Before);
     let [Effect::Dispatch { timeout_ms: Some(3_000), .. }] = rig.due[..] else {
         panic!("{:?}", rig.due);
     };
@@ -160,11 +168,11 @@ fn work_is_given_no_more_time_than_the_run_has_left() {
 }
 
 #[test]
-fn work_asked_for_after_the_end_gets_one_millisecond_and_the_timer_is_due() {
+fn a_check_taken_up_after_the_end_gets_one_millisecond_and_the_timer_is_due() {
     let mut rig = Rig::open(policy(), vec![claim_check("a")]);
-    rig.observe(Phase::Before).claim(1);
+    rig.observe(Phase::Before).claim(1).observe(Phase::After);
     rig.now_ms = DEADLINE_MS + 10;
-    rig.observe(Phase::After);
+    rig.crash();
     let [Effect::RunCheck { timeout_ms: 1, .. }] = rig.due[..] else {
         panic!("{:?}", rig.due);
     };
@@ -199,6 +207,167 @@ fn the_closing_entry_has_the_time_of_the_decision() {
 fn time_at_the_end_of_its_range_does_not_wrap() {
     let mut rig = Rig::delegated(policy(), 1);
     rig.now_ms = u64::MAX;
+    rig.claim(1).observe(Phase::After);
+    assert_eq!(rig.ended(), (Outcome::Inconclusive, "wall_timeout"));
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.now_ms = u64::MAX;
     rig.claim(1).observe(Phase::After).finish(inconclusive());
     assert_eq!(rig.ended(), (Outcome::Inconclusive, "http_timeout"));
+}
+
+/// Three checks of the claim, one try each; the first said `finding`, the second is in flight.
+fn second_of_three(finding: Finding) -> Rig {
+    let policy = Policy { wall_ms: Some(WALL_MS), max_verify_tries: 1, ..Policy::default() };
+    let mut rig = Rig::delegated(policy, 3);
+    rig.claim(1).observe(Phase::After).wait(30).finish(finding);
+    rig
+}
+
+fn wall_timeout() -> Finding {
+    verdict(VerdictKind::Inconclusive, "wall_timeout")
+}
+
+/// What a check had found when the time ended, how the run ends, and the code of the verdict.
+fn known_by_then() -> [(Finding, Outcome, &'static str, &'static str); 6] {
+    use Outcome::{Exhausted, Faulted, Inconclusive, Rejected};
+    [
+        (fault(), Faulted, "script_raised", "script_raised"),
+        (fail(), Rejected, "forbidden", "forbidden"),
+        (revise(), Exhausted, "budget_wall", "file_missing"),
+        (inconclusive(), Inconclusive, "http_timeout", "http_timeout"),
+        (pass(), Inconclusive, "wall_timeout", "wall_timeout"),
+        (Finding::NotApplicable, Inconclusive, "wall_timeout", "wall_timeout"),
+    ]
+}
+
+#[test]
+fn what_is_known_when_the_time_ends_decides_and_the_rest_is_inconclusive() {
+    for (finding, outcome, code, verdict_code) in known_by_then() {
+        let mut rig = second_of_three(finding.clone());
+        let held = rig.log.len();
+        rig.timer().unwrap();
+        assert_eq!(rig.ended(), (outcome, code), "{finding:?}");
+        let events: Vec<_> = rig.log[held..].iter().map(|entry| entry.event.name()).collect();
+        assert_eq!(events, ["check.finished", "verdict.merged", "outcome.decided"]);
+        let cut_off = Event::CheckFinished {
+            check: CheckIndex(1),
+            finding: wall_timeout(),
+            judge: None,
+            elapsed_ms: WALL_MS - 30,
+        };
+        assert_eq!(rig.log[held].event, cut_off);
+        assert_eq!(rig.merged()[0].code, verdict_code);
+        let kept = [Some(finding), Some(wall_timeout()), None];
+        assert_eq!(rig.machine.judged()[0].findings, kept);
+    }
+}
+
+#[test]
+fn a_check_that_comes_back_behind_the_end_is_the_last_one() {
+    for (finding, outcome, code, verdict_code) in known_by_then() {
+        for late_ms in [0, 1, 1_000_000] {
+            let mut rig = second_of_three(pass());
+            rig.now_ms = DEADLINE_MS + late_ms;
+            rig.finish(finding.clone());
+            assert_eq!(rig.ended(), (outcome, code), "{finding:?}");
+            assert_eq!(rig.merged()[0].code, verdict_code);
+            assert_eq!(
+                rig.machine.judged()[0].findings,
+                [Some(pass()), Some(finding.clone()), None]
+            );
+        }
+        let mut rig = second_of_three(pass());
+        rig.now_ms = DEADLINE_MS - 1;
+        rig.finish(finding);
+        assert!(matches!(rig.machine.stage(), Stage::Checking { check: CheckIndex(2), .. }));
+    }
+}
+
+/// All checks are in: nothing is missing, so the end of the time changes nothing about a pass.
+#[test]
+fn a_pass_of_the_last_check_behind_the_end_is_a_pass() {
+    let mut rig = second_of_three(pass());
+    rig.finish(pass());
+    rig.now_ms = DEADLINE_MS + 1;
+    rig.finish(pass());
+    assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+}
+
+#[test]
+fn a_reading_behind_the_end_starts_no_check() {
+    let mut rig = Rig::delegated(policy(), 2);
+    rig.claim(1);
+    rig.now_ms = DEADLINE_MS;
+    rig.observe(Phase::After);
+    assert_eq!(rig.ended(), (Outcome::Inconclusive, "wall_timeout"));
+    assert_eq!(rig.machine.judged()[0].findings, [None, None]);
+    assert_eq!(rig.merged()[0].drift, Some(Drift::Red));
+    assert_eq!(rig.machine.attempts(), 0);
+}
+
+#[test]
+fn a_touched_judge_outweighs_the_end_of_the_time() {
+    let mut rig = Rig::delegated(policy(), 2);
+    rig.judge = crate::rig::TOUCHED;
+    rig.claim(1);
+    rig.now_ms = DEADLINE_MS;
+    rig.observe(Phase::After);
+    assert_eq!(rig.merged()[0].code, "judge_tampered");
+}
+
+#[test]
+fn nothing_is_started_before_the_delegate_behind_the_end() {
+    let opened = Rig::open(policy(), vec![world_check("a"), world_check("b")]);
+    let mut red = opened.clone();
+    red.observe(Phase::Before);
+    let mut red_done = red.clone();
+    red_done.finish(revise()).finish(revise());
+    let no_red = Rig::open(policy(), vec![claim_check("a")]);
+    for (mut rig, is_red) in [(opened, false), (red, true), (red_done, false), (no_red, false)] {
+        let stage = rig.machine.stage();
+        rig.now_ms = DEADLINE_MS;
+        if is_red {
+            rig.finish(revise())
+        } else {
+            rig.observe(Phase::Before)
+        };
+        assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_wall"), "{stage:?}");
+    }
+}
+
+#[test]
+fn a_rejection_behind_the_end_is_not_sent_back() {
+    let policy = Policy { wall_ms: Some(WALL_MS), ..Policy::default() };
+    let mut rig = Rig::delegated(policy, 1);
+    rig.claim(1).observe(Phase::After);
+    rig.now_ms = DEADLINE_MS;
+    rig.finish(revise());
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_wall"));
+    assert_eq!(rig.verdicts(), ["revise counted"]);
+}
+
+/// An attempt budget that is used up as well is named first.
+#[test]
+fn the_attempts_are_named_before_the_time() {
+    let policy = Policy { wall_ms: Some(WALL_MS), max_attempts: 1, ..Policy::default() };
+    let mut rig = Rig::delegated(policy, 1);
+    rig.claim(1).observe(Phase::After);
+    rig.now_ms = DEADLINE_MS;
+    rig.finish(revise());
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "attempts"));
+}
+
+/// The record says how long the try that was cut off ran, without the tries and waits before it.
+#[test]
+fn the_time_of_a_cut_off_try_is_its_own() {
+    let policy = Policy { wall_ms: Some(5_000), verify_backoff_ms: 1_000, ..Policy::default() };
+    let mut rig = Rig::delegated(policy, 1);
+    rig.claim(1).observe(Phase::After).wait(500).finish(inconclusive());
+    rig.timer().unwrap();
+    assert!(matches!(rig.machine.stage(), Stage::Checking { tries: 2, .. }));
+    let mut crashed = rig.clone();
+    rig.timer().unwrap();
+    assert_eq!(rig.machine.judged()[0].elapsed_ms, [3_500]);
+    crashed.wait(1_000).crash().timer().unwrap();
+    assert_eq!(crashed.machine.judged()[0].elapsed_ms, [2_500]);
 }

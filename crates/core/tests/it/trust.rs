@@ -1,11 +1,12 @@
 //! Whether the check itself can be trusted: red first, and the sealed judge.
 
 use probity_core::{
-    CheckDecl, Counting, Discrimination, Effect, Finding, Outcome, Phase, Policy, RedFirst, Stage,
+    CheckDecl, CheckIndex, Counting, Discrimination, Effect, Finding, Input, Outcome, Phase,
+    Policy, RedFirst, Stage, World,
 };
 
 use crate::rig::{
-    JUDGE, Rig, TOUCHED, claim_check, fail, fault, inconclusive, pass, revise, world_check,
+    JUDGE, Rig, TOUCHED, claim_check, d, fail, fault, inconclusive, pass, revise, world_check,
 };
 
 fn red(mode: RedFirst, checks: Vec<CheckDecl>, findings: &[Finding]) -> Rig {
@@ -14,6 +15,9 @@ fn red(mode: RedFirst, checks: Vec<CheckDecl>, findings: &[Finding]) -> Rig {
     rig.observe(Phase::Before);
     for finding in findings {
         rig.finish(finding.clone());
+    }
+    if !findings.is_empty() {
+        rig.observe(Phase::Before);
     }
     assert!(matches!(rig.machine.stage(), Stage::Delegated { .. }));
     rig
@@ -72,7 +76,7 @@ fn only_checks_of_the_world_run_before_the_delegate_and_without_a_submission() {
 fn an_inconclusive_red_run_is_not_tried_again() {
     let policy = Policy { max_verify_tries: 5, ..Policy::default() };
     let mut rig = Rig::open(policy, worlds(1));
-    rig.observe(Phase::Before).finish(inconclusive());
+    rig.observe(Phase::Before).finish(inconclusive()).observe(Phase::Before);
     assert!(matches!(rig.machine.stage(), Stage::Delegated { .. }));
 }
 
@@ -191,4 +195,79 @@ fn the_seal_is_the_reading_before_the_delegate_in_every_turn() {
     rig.turn(2, &[]);
     assert_eq!(rig.ended(), (Outcome::Rejected, "judge_tampered"));
     assert_eq!(rig.verdicts(), ["revise counted", "fail counted"]);
+}
+
+#[test]
+fn what_red_checks_write_is_not_the_delegates_work() {
+    let mut rig = Rig::open(Policy::default(), vec![world_check("w"), claim_check("c")]);
+    let before = World { manifest: d(rig.tree), judge: d(JUDGE) };
+    rig.observe(Phase::Before);
+    assert_eq!(rig.machine.baseline(), Some(before));
+    // The check leaves a cache beside the workspace and one beside the judge's own files.
+    (rig.tree, rig.judge) = (rig.tree + 1, TOUCHED);
+    rig.finish(revise());
+    assert_eq!(rig.machine.stage(), Stage::RedDone);
+    assert_eq!(rig.due, [Effect::Snapshot { phase: Phase::Before }]);
+    let after = World { manifest: d(rig.tree), judge: d(TOUCHED) };
+    rig.observe(Phase::Before);
+    assert_eq!(rig.machine.baseline(), Some(after));
+    let mut touched = rig.clone();
+    rig.turn(1, &[pass(), pass()]);
+    assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+    // The judge as it was before the red run is another judge than the sealed one.
+    touched.judge = JUDGE;
+    touched.turn(1, &[]);
+    assert_eq!(touched.ended(), (Outcome::Rejected, "judge_tampered"));
+}
+
+#[test]
+fn the_world_is_read_again_only_behind_red_checks() {
+    for (mode, checks, readings) in [
+        (RedFirst::Warn, worlds(2), 2),
+        (RedFirst::Require, worlds(1), 2),
+        (RedFirst::Off, worlds(2), 1),
+        (RedFirst::Warn, vec![claim_check("c")], 1),
+        (RedFirst::Warn, vec![], 1),
+        (RedFirst::Warn, vec![world_check("w"), claim_check("c")], 2),
+    ] {
+        let mut rig = Rig::open(Policy { red_first: mode, ..Policy::default() }, checks);
+        rig.observe(Phase::Before);
+        while matches!(rig.machine.stage(), Stage::RedChecking { .. }) {
+            rig.finish(fault());
+        }
+        if rig.machine.stage() == Stage::RedDone {
+            rig.observe(Phase::Before);
+        }
+        assert!(matches!(rig.machine.stage(), Stage::Delegated { .. }));
+        let read = rig.log.iter().filter(|entry| entry.event.name() == "world.observed");
+        assert_eq!(read.count(), readings);
+    }
+}
+
+#[test]
+fn an_interruption_behind_the_red_run_reads_the_world_again() {
+    let mut rig = Rig::open(Policy::default(), worlds(1));
+    rig.observe(Phase::Before).finish(revise()).crash();
+    assert_eq!(rig.due, [Effect::Snapshot { phase: Phase::Before }]);
+    rig.observe(Phase::Before);
+    assert!(matches!(rig.machine.stage(), Stage::Delegated { .. }));
+}
+
+/// Where nobody looked there is nothing to hold against the delegate; the next look still counts.
+#[test]
+fn a_judge_that_was_not_looked_at_is_not_tampered_with() {
+    let unlooked = |check, finding| Input::CheckFinished {
+        check: CheckIndex(check),
+        finding,
+        judge: None,
+        elapsed_ms: 5,
+    };
+    let mut rig = red(RedFirst::Off, worlds(2), &[]);
+    rig.claim(1).observe(Phase::After).ok(unlooked(0, fault()));
+    let mut touched = rig.clone();
+    rig.ok(unlooked(1, pass()));
+    assert_eq!(rig.ended(), (Outcome::Faulted, "script_raised"));
+    touched.judge = TOUCHED;
+    touched.finish(pass());
+    assert_eq!(touched.ended(), (Outcome::Rejected, "judge_tampered"));
 }
