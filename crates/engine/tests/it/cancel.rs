@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_core::{Fault, Outcome, Phase, Verdict};
@@ -197,8 +198,12 @@ async fn a_run_that_is_dropped_stops_its_delegate() {
 }
 
 #[tokio::test]
-async fn what_does_not_stop_is_given_up() {
-    let rig = Rig::watched().0;
-    let plan = rig.plan(Arc::new(Deaf), []);
-    cancelled_behind(&rig, "delegate.dispatched", plan).await;
+async fn a_delegate_that_heeds_neither_token_nor_time_is_given_up() {
+    let (first, second) = (Rig::watched().0, Rig::watched().0);
+    let cancelled = first.plan(Arc::new(Deaf), []);
+    let mut timed = second.plan(Arc::new(Deaf), []);
+    timed.attempt_timeout = Some(Duration::from_millis(50));
+    let cancelled = cancelled_behind(&first, "delegate.dispatched", cancelled);
+    let ((), ended) = bounded(Box::pin(async { tokio::join!(cancelled, second.run(timed)) })).await;
+    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::DelegateFailed, "delegate_timeout"));
 }

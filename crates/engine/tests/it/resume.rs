@@ -412,3 +412,20 @@ impl Clock for Later {
         SystemClock.now_ms() + 3_600_000
     }
 }
+
+/// No store that keeps its contract holds one: it was copied in part.
+#[tokio::test]
+async fn a_log_that_ends_inside_an_append_is_refused_and_left_as_it_is() {
+    let whole = Whole::new().await;
+    let ends: Vec<usize> = (1..=whole.batches.len()).map(|appends| whole.len(appends)).collect();
+    let records: Vec<_> = whole.batches.iter().flat_map(|it| it.records.clone()).collect();
+    for len in (1..whole.events.len()).filter(|len| !ends.contains(len)) {
+        let store = Arc::new(MemoryStore::new());
+        store.append(&run_id(), 0, Batch::of(records[..len].to_vec())).await.unwrap();
+        let rig = Rig::on(store);
+        let (_, plan) = plan(&rig);
+        assert_eq!(rig.resume(plan).await.unwrap_err().code(), "log_illegal", "{len}");
+        assert_eq!(rig.records().await.len(), len);
+        assert_eq!(rig.account.lines(), Vec::<String>::new());
+    }
+}
