@@ -69,6 +69,12 @@ impl Ledger {
         self.breaking(nth, how)
     }
 
+    /// Breaks an append of those to come, counted from 0.
+    pub(crate) fn break_later(&self, nth: usize, how: Break) {
+        let nth = *self.tries.lock().unwrap() + nth;
+        *self.breaks.lock().unwrap() = Some((nth, how));
+    }
+
     /// Reads no blob until it is mended.
     pub(crate) fn blind(&self) {
         self.is_blind.store(true, Ordering::SeqCst);

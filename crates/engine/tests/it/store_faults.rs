@@ -2,9 +2,12 @@
 //! resumption comes to the same end. Where only the answer was lost the run goes on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use probity_core::{Event, Outcome};
-use probity_engine::{Plan, Report};
+use probity_core::{Entry, Event, Outcome};
+use probity_engine::{Plan, Report, Watch};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Break, Ledger};
 use crate::rig::{Eye, Rig, When, bounded, late_worker, timeless};
@@ -125,12 +128,96 @@ async fn a_blob_that_cannot_be_read_stops_the_run_and_a_resumption_goes_on() {
         let broken = Broken::new(|store| store);
         let (engine, rig) = (broken.rig.engine(), &broken.rig);
         let watch = When(event, || broken.store.blind());
-        let cancel = tokio_util::sync::CancellationToken::new();
+        let cancel = CancellationToken::new();
         let error = bounded(engine.run(broken.plan(), &watch, cancel)).await.unwrap_err();
         assert_eq!((error.code(), rig.account.count("ask")), ("store_io", asked), "{event}");
         broken.store.mend();
         let ended = rig.resume(broken.plan()).await.unwrap();
         assert_eq!((ended.outcome, rig.account.count("ask")), (Outcome::Verified, 2), "{event}");
         assert_eq!(ended.delivered.unwrap().response, "done, round 1");
+    }
+}
+
+/// Drivers that die at any entry, on a store that breaks at any append, several times per run.
+#[tokio::test]
+async fn however_often_it_breaks_the_log_tells_the_same() {
+    let whole = Broken::new(|store| store);
+    let (_, expected) = whole.rig.whole(whole.plan()).await;
+    let events = whole.events().await;
+    let mut interruptions = 0;
+    for seed in 0..60 {
+        let mut dice = Dice(seed);
+        let broken = Broken::new(|store| store);
+        let mut lives = 0;
+        while !broken.live(&mut dice, lives < 8).await {
+            lives += 1;
+            assert!(lives < 9, "{seed}");
+        }
+        let report = broken.rig.report().await;
+        same_end(&report, &expected);
+        assert_eq!(broken.events().await, events, "{seed}");
+        assert!(report.interruptions <= lives, "{seed}");
+        interruptions += report.interruptions;
+    }
+    assert!(interruptions > 60, "hardly anything broke: {interruptions}");
+}
+
+/// Marsaglia's xorshift, so that a failure can be had again by its seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: usize) -> usize {
+        let mut state = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        self.0 = state;
+        usize::try_from(state % sides as u64).unwrap()
+    }
+}
+
+impl Broken {
+    /// One driver. Whether it came to the end.
+    async fn live(&self, dice: &mut Dice, breaks: bool) -> bool {
+        self.store.mend();
+        let entries = AtomicUsize::new(0);
+        let (last, died) = (dice.below(12), Notify::new());
+        let is_killed = breaks && dice.below(2) == 0;
+        if breaks && !is_killed {
+            self.store.break_later(dice.below(10), Break::ALL[dice.below(4)]);
+        }
+        let watch = Each(|| {
+            if entries.fetch_add(1, Ordering::SeqCst) == last && is_killed {
+                died.notify_one();
+            }
+        });
+        let (engine, plan, cancel) = (self.rig.engine(), self.plan(), CancellationToken::new());
+        let is_new = self.rig.records().await.is_empty();
+        let live = async {
+            match is_new {
+                true => engine.run(plan, &watch, cancel).await,
+                false => engine.resume(plan, &watch, cancel).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = died.notified() => false,
+            ended = bounded(Box::pin(live)) => match ended {
+                Ok(ended) => ended.outcome == Outcome::Verified,
+                Err(error) => {
+                    assert!(["store_io", "run_fenced", "run_exists"].contains(&error.code()));
+                    false
+                }
+            },
+        }
+    }
+}
+
+/// Does something at every durable entry.
+struct Each<F>(F);
+
+impl<F: Fn() + Send + Sync> Watch for Each<F> {
+    fn entry(&self, _: &Entry) {
+        (self.0)();
     }
 }
