@@ -4,17 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use probity_core::Outcome;
+use probity_core::{Delegation, Outcome};
 use probity_record::{FormatVersion, read_jsonl, verify_jsonl};
 
 use crate::{sample, testdata};
 
 /// Version folder, sample, records, and the outcome of its seal.
 const MUSEUM: [(&str, &str, usize, Option<Outcome>); 4] = [
-    ("1.0", "exhausted", 24, Some(Outcome::Exhausted)),
-    ("1.0", "faulted", 12, Some(Outcome::Faulted)),
-    ("1.0", "unsealed", 14, None),
-    ("1.0", "verified-after-two-attempts", 18, Some(Outcome::Verified)),
+    ("1.0", "exhausted", 25, Some(Outcome::Exhausted)),
+    ("1.0", "faulted", 13, Some(Outcome::Faulted)),
+    ("1.0", "unsealed", 16, None),
+    ("1.0", "verified-after-two-attempts", 19, Some(Outcome::Verified)),
 ];
 
 #[test]
@@ -30,6 +30,24 @@ fn every_sample_reads_as_what_it_is() {
         assert_eq!(report.is_sealed(), outcome.is_some());
         assert_eq!((report.run, report.head, report.seal), (Some(log.run), log.head, log.seal));
     }
+}
+
+/// The samples of the current format are runs: the machine would have written each entry where it
+/// stands.
+#[test]
+fn every_sample_of_the_current_version_is_a_run_of_the_machine() {
+    let current = FormatVersion::CURRENT.to_string();
+    let samples = MUSEUM.into_iter().filter(|(version, ..)| *version == current);
+    let mut replayed = 0;
+    for (version, name, _, outcome) in samples {
+        let bytes = std::fs::read(testdata(&format!("{version}/{name}.jsonl"))).unwrap();
+        let entries = read_jsonl(&bytes).unwrap().entries;
+        let machine = Delegation::replay(&entries)
+            .unwrap_or_else(|error| panic!("{version}/{name}: {error}"));
+        assert_eq!(machine.ending().map(|ending| ending.outcome), outcome, "{name}");
+        replayed += 1;
+    }
+    assert_eq!(replayed, sample::NAMES.len());
 }
 
 #[test]

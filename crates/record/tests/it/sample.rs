@@ -1,8 +1,8 @@
-//! Four runs as the machine would record them, time and content invented.
+//! Four runs as the machine records them: a real delegation is driven, time and content invented.
 
 use probity_core::{
-    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Entry, Event, Finding, Judgement,
-    Outcome, Phase, Policy, RunId, Subject, Turn, Usage, VerdictKind,
+    CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Finding, Handled, Input, Phase,
+    Policy, RunId, Stage, Subject, Usage, VerdictKind,
 };
 use probity_record::{Chain, blob_digest, submission_id};
 
@@ -27,33 +27,22 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
     let mut run = Run::open(run_id(name));
     match name {
         "verified-after-two-attempts" => {
-            run.attempt(1, Judgement::Revise);
-            run.attempt(2, Judgement::Pass);
-            run.end(Outcome::Verified, "ok");
+            run.start().turn(missing()).turn(created()).seal();
         }
         "exhausted" => {
-            run.attempt(1, Judgement::Revise);
-            run.attempt(2, Judgement::Revise);
-            run.attempt(3, Judgement::Revise);
-            run.end(Outcome::Exhausted, "attempts");
+            run.start().turn(missing()).turn(missing()).turn(missing()).seal();
         }
         "faulted" => {
-            run.attempt(1, Judgement::Fault);
-            run.end(Outcome::Faulted, "script_runtime");
+            let detail = blob("verify.star:3: raised");
+            run.start().turn(Finding::Fault { code: code("script_runtime"), detail }).seal();
         }
+        // Interrupted while the delegate is at work; ends while a check runs.
         "unsealed" => {
-            run.attempt(1, Judgement::Revise);
-            run.dispatch(2);
-            run.push(Event::RunResumed { interruptions: 1 });
-            run.claim(2);
-            run.push(started(Phase::After));
+            run.start().turn(missing()).feed(Input::Resume).claim().observe(Phase::After);
         }
         // For tests that try every byte: a header, two events, a seal.
         "smallest" => {
-            run.entries.truncate(1);
-            run.dispatch(1);
-            run.claim(1);
-            run.push(Event::Sealed { outcome: Outcome::Cancelled });
+            run.feed(Input::Resume).feed(Input::Cancel { code: code("user") }).seal();
         }
         other => panic!("no sample `{other}`"),
     }
@@ -72,10 +61,6 @@ fn blob(text: &str) -> Digest {
     blob_digest(text.as_bytes())
 }
 
-fn started(phase: Phase) -> Event {
-    Event::CheckStarted { phase, check: CheckIndex(0), tries: 1 }
-}
-
 fn missing() -> Finding {
     Finding::Verdict {
         verdict: VerdictKind::Revise,
@@ -88,115 +73,95 @@ fn missing() -> Finding {
     }
 }
 
-fn finding(judgement: Judgement) -> Finding {
-    match judgement {
-        Judgement::Fault => {
-            Finding::Fault { code: code("script_runtime"), detail: blob("verify.star:3: raised") }
-        }
-        Judgement::Pass => Finding::Verdict {
-            verdict: VerdictKind::Pass,
-            code: code("ok"),
-            reason: None,
-            criteria: vec![code("created"), code("contains")],
-            confidence_bp: Some(10_000),
-            evidence: Some(blob(r#"[{"observed":"6 bytes","source":"file:out.txt"}]"#)),
-            output: None,
-        },
-        _ => missing(),
+fn created() -> Finding {
+    Finding::Verdict {
+        verdict: VerdictKind::Pass,
+        code: code("ok"),
+        reason: None,
+        criteria: vec![code("created"), code("contains")],
+        confidence_bp: Some(10_000),
+        evidence: Some(blob(r#"[{"observed":"6 bytes","source":"file:out.txt"}]"#)),
+        output: None,
     }
 }
 
 struct Run {
-    id: RunId,
+    machine: Delegation,
     entries: Vec<Entry>,
-    attempts: u32,
+    seal: Option<Entry>,
+    now_ms: u64,
 }
 
 impl Run {
     fn open(id: RunId) -> Self {
-        let mut run = Self { id: id.clone(), entries: Vec::new(), attempts: 0 };
         let check = CheckDecl { id: code("file-1"), subject: Subject::World, timeout_ms: 30_000 };
         let request = blob(r#"{"task":"write hello to out.txt"}"#);
-        run.push(Event::RunOpened {
-            run: id,
-            request,
-            policy: Policy::default(),
-            checks: vec![check],
-        });
-        run.observe(Phase::Before);
-        run.push(started(Phase::Before));
-        run.push(Event::CheckRed {
-            check: CheckIndex(0),
-            discrimination: Discrimination::Discriminating,
-            finding: missing(),
-            elapsed_ms: 1,
-        });
+        let now_ms = 1_764_000_000_000;
+        let machine =
+            Delegation::open(now_ms, id, request, Policy::default(), vec![check]).unwrap();
+        let mut run = Self { machine, entries: Vec::new(), seal: None, now_ms };
+        run.drain();
         run
     }
 
-    fn push(&mut self, event: Event) {
-        let at_ms = 1_764_000_000_000 + 250 * self.entries.len() as u64;
-        self.entries.push(Entry { at_ms, event });
+    /// Up to the first dispatch: the file is missing, as it should be.
+    fn start(&mut self) -> &mut Self {
+        self.observe(Phase::Before).check(missing()).observe(Phase::Before)
     }
 
-    fn observe(&mut self, phase: Phase) {
+    /// A claim and its check.
+    fn turn(&mut self, finding: Finding) -> &mut Self {
+        self.claim().observe(Phase::After).check(finding)
+    }
+
+    fn observe(&mut self, phase: Phase) -> &mut Self {
         let manifest = blob(&format!("manifest {phase:?}"));
-        self.push(Event::WorldObserved { phase, manifest, judge: blob("judge") });
+        self.feed(Input::Observed { phase, manifest, judge: blob("judge") })
     }
 
-    fn turn(attempt: u32) -> Turn {
-        Turn { epoch: 0, number: attempt - 1 }
+    fn check(&mut self, finding: Finding) -> &mut Self {
+        let is_red = matches!(self.machine.stage(), Stage::RedChecking { .. });
+        // Nobody looks at the judge's files behind a check that broke.
+        let is_whole = !matches!(finding, Finding::Fault { .. });
+        let judge = is_whole.then(|| blob("judge"));
+        let elapsed_ms = if is_red { 1 } else { 2 };
+        self.feed(Input::CheckFinished { check: CheckIndex(0), finding, judge, elapsed_ms })
     }
 
-    fn dispatch(&mut self, attempt: u32) {
-        self.push(Event::DelegateDispatched { turn: Self::turn(attempt), attempt });
-    }
-
-    fn claim(&mut self, attempt: u32) {
-        let (turn, candidate) = (Self::turn(attempt), blob(&format!("candidate {attempt}")));
-        self.push(Event::ClaimReceived {
+    fn claim(&mut self) -> &mut Self {
+        let turn = self.machine.turn();
+        let attempt = turn.number + 1;
+        let candidate = blob(&format!("candidate {attempt}"));
+        self.feed(Input::Claimed {
             turn,
-            submission: submission_id(&self.id, turn, &candidate),
+            submission: submission_id(self.machine.run(), turn, &candidate),
             candidate,
             claim: blob(&format!("claim {attempt}")),
             work: u64::from(attempt),
             usage: Usage { tokens: 1200, tool_calls: 1 },
-        });
+        })
     }
 
-    fn attempt(&mut self, attempt: u32, judgement: Judgement) {
-        self.dispatch(attempt);
-        self.claim(attempt);
-        self.observe(Phase::After);
-        self.push(started(Phase::After));
-        let finding = finding(judgement);
-        let (deciding, drift) = match judgement {
-            Judgement::Pass => ("ok", None),
-            Judgement::Fault => ("script_runtime", Some(Drift::Red)),
-            _ => ("file_missing", Some(Drift::Yellow)),
-        };
-        let (check, judge) = (CheckIndex(0), blob("judge"));
-        self.push(Event::CheckFinished { check, finding, judge, elapsed_ms: 2 });
-        let counted = judgement.counts_as_attempt();
-        self.attempts += u32::from(counted);
-        let (turn, candidate) = (Self::turn(attempt), blob(&format!("candidate {attempt}")));
-        self.push(Event::VerdictMerged {
-            turn,
-            submission: submission_id(&self.id, turn, &candidate),
-            candidate,
-            judgement,
-            code: code(deciding),
-            counted,
-            attempts: self.attempts,
-            drift,
-            repeat_of: None,
-            reused: None,
-            flaky: false,
-        });
+    fn seal(&mut self) {
+        self.entries.extend(self.seal.take());
+        self.feed(Input::Sealed);
     }
 
-    fn end(&mut self, outcome: Outcome, why: &str) {
-        self.push(Event::OutcomeDecided { outcome, code: code(why), waived: false });
-        self.push(Event::Sealed { outcome });
+    fn feed(&mut self, input: Input) -> &mut Self {
+        self.now_ms += 250;
+        let handled = self.machine.handle(self.now_ms, input);
+        assert_eq!(handled, Ok(Handled::Accepted));
+        self.drain();
+        self
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.machine.poll_effect() {
+            match effect {
+                Effect::Append(entries) => self.entries.extend(entries),
+                Effect::Seal(entry) => self.seal = Some(entry),
+                _ => {}
+            }
+        }
     }
 }
