@@ -17,6 +17,8 @@ impl Script {
         script.policy.on_exhausted = OnFailure::Reject;
         script.policy.verify_backoff_ms = 1;
         script.starts_unreadable = false;
+        script.red_writes = false;
+        script.red_unreadable = false;
         script.cancel = None;
         for turn in &mut script.turns {
             turn.touches = None;

@@ -107,7 +107,10 @@ struct Look {
     sight: Sight,
     tries: u32,
     since_ms: u64,
+    took_ms: u64,
     back_ms: u64,
+    /// The judge's files were looked at afterwards.
+    is_whole: bool,
 }
 
 struct Ruling {
@@ -126,6 +129,8 @@ struct Model<'a> {
     allowed: u32,
     tokens: u64,
     tool_calls: u64,
+    /// Tokens and tool calls spent before a human let the run go on.
+    settled: (u64, u64),
     rejections: Vec<Rejection>,
     since_grant: u32,
     streak: u32,
@@ -147,6 +152,7 @@ impl<'a> Model<'a> {
             allowed: script.policy.max_attempts,
             tokens: 0,
             tool_calls: 0,
+            settled: (0, 0),
             rejections: Vec::new(),
             since_grant: 0,
             streak: 0,
@@ -168,6 +174,15 @@ impl<'a> Model<'a> {
         }
         if !self.red_run() {
             return Err(out_of_time);
+        }
+        // What the checks wrote is not the delegate's work: the workspace is read once more.
+        if !self.looks.is_empty() {
+            if !self.spend(self.script.reading_ms) {
+                return Err(out_of_time);
+            }
+            if self.script.red_unreadable {
+                return end(Outcome::Faulted, "unreadable");
+            }
         }
         let mut turn = 0;
         loop {
@@ -206,7 +221,8 @@ impl<'a> Model<'a> {
         self.dispatched.push(turn);
         self.cancelled(turn, Point::AtWork)?;
         if !self.spend(happens.took_ms) {
-            return end(Outcome::Exhausted, "budget_wall");
+            let on_failure = self.script.policy.on_exhausted;
+            return self.refuse(turn, Outcome::Exhausted, "budget_wall", on_failure);
         }
         let Says::Done(candidate) = happens.says else {
             return end(Outcome::DelegateFailed, "exit_1");
@@ -219,7 +235,7 @@ impl<'a> Model<'a> {
             return end(Outcome::Inconclusive, "wall_timeout");
         }
         if happens.unreadable {
-            return end(Outcome::Faulted, "unreadable");
+            return end(Outcome::Inconclusive, "unreadable");
         }
         let work = (self.script.work_until(turn), self.script.edits_until(turn));
         let ruling = self.rule(turn, candidate, work, happens.touches)?;
@@ -250,23 +266,27 @@ impl<'a> Model<'a> {
         }
         let mut looks: Vec<Look> = Vec::new();
         for check in 0..self.script.checks.len() {
+            if self.is_over() {
+                looks.push(self.cut(1, self.clock_ms));
+                break;
+            }
             let look = self.try_check(turn, check, 1, self.clock_ms)?;
             looks.push(look);
-            if touches == Some(Touch::During(check)) {
+            if touches == Some(Touch::During(check)) && look.is_whole {
                 return tampered();
             }
         }
         loop {
             let (judgement, code) = self.merged(&looks);
-            let again =
-                if judgement == Judgement::Inconclusive { self.again(&looks) } else { None };
+            let is_open = judgement == Judgement::Inconclusive && !self.is_over();
+            let again = if is_open { self.again(&looks) } else { None };
             let Some((check, due_ms)) = again else {
                 return Ok(Ruling { judgement, code, reused: None });
             };
             if due_ms > self.clock_ms {
                 if self.stop_ms.is_some_and(|stop_ms| stop_ms <= due_ms) {
                     self.clock_ms = self.clock_ms.max(self.stop_ms.unwrap_or(0));
-                    return end(Outcome::Inconclusive, "wall_timeout");
+                    return Ok(Ruling { judgement, code, reused: None });
                 }
                 self.clock_ms = due_ms;
             }
@@ -296,10 +316,18 @@ impl<'a> Model<'a> {
             Some(saw) => (saw.sight, saw.took_ms),
             None => (Sight::Moot, 0),
         };
-        match self.look(sight, took_ms, left_ms) {
-            Some(sight) => Ok(Look { sight, tries, since_ms, back_ms: self.clock_ms }),
-            None => end(Outcome::Inconclusive, "wall_timeout"),
-        }
+        let Some(seen) = self.look(sight, took_ms, left_ms) else {
+            return Ok(self.cut(tries, since_ms));
+        };
+        let is_whole = took_ms < left_ms && sight != Sight::Broken;
+        let (took_ms, back_ms) = (took_ms.min(left_ms), self.clock_ms);
+        Ok(Look { sight: seen, tries, since_ms, took_ms, back_ms, is_whole })
+    }
+
+    /// What a check comes to that the end of the run's time cut off or kept from running.
+    fn cut(&self, tries: u32, since_ms: u64) -> Look {
+        let back_ms = self.clock_ms;
+        Look { sight: Sight::Cut, tries, since_ms, took_ms: 0, back_ms, is_whole: false }
     }
 
     /// The check whose next try is due first, where its tries and its time leave one.
@@ -317,7 +345,8 @@ impl<'a> Model<'a> {
             }
             let due_ms = look.back_ms + wait_ms.min(10_000);
             let whole_ms = self.script.checks.get(check).map_or(0, |decl| decl.timeout_ms);
-            if due_ms < look.since_ms + whole_ms && first.is_none_or(|(_, ms)| due_ms < ms) {
+            let is_enough = due_ms + look.took_ms < look.since_ms + whole_ms;
+            if is_enough && first.is_none_or(|(_, ms)| due_ms < ms) {
                 first = Some((check, due_ms));
             }
         }
@@ -337,7 +366,7 @@ impl<'a> Model<'a> {
             (&[Sight::Broken], Judgement::Fault),
             (&[Sight::Wrong], Judgement::Fail),
             (&[Sight::Bad], Judgement::Revise),
-            (&[Sight::Away, Sight::Late], Judgement::Inconclusive),
+            (&[Sight::Away, Sight::Late, Sight::Cut], Judgement::Inconclusive),
             (&[Sight::Good], Judgement::Pass),
         ];
         for (sights, judgement) in ranks {
@@ -375,7 +404,11 @@ impl<'a> Model<'a> {
             counted,
             drift: match judgement {
                 Judgement::Pass | Judgement::Unverified => None,
-                Judgement::Inconclusive if ruling.code == Sight::Late.code() => Some(Drift::Red),
+                Judgement::Inconclusive
+                    if [Sight::Late.code(), Sight::Cut.code()].contains(&ruling.code) =>
+                {
+                    Some(Drift::Red)
+                }
                 Judgement::Fault => Some(Drift::Red),
                 _ => Some(Drift::Yellow),
             },
@@ -399,11 +432,22 @@ impl<'a> Model<'a> {
             Judgement::Inconclusive => return end(Outcome::Inconclusive, ruling.code),
             Judgement::Fault => return end(Outcome::Faulted, ruling.code),
             Judgement::Fail => (Outcome::Rejected, ruling.code, policy.on_fail),
-            Judgement::Revise => match self.spent() {
+            Judgement::Revise => match self.spent().or(self.is_over().then_some("budget_wall")) {
                 Some(code) => (Outcome::Exhausted, code, policy.on_exhausted),
                 None => return Ok(()),
             },
         };
+        self.refuse(turn, outcome, code, on_failure)
+    }
+
+    /// The run ends as a refusal, or a human is asked.
+    fn refuse(
+        &mut self,
+        turn: u32,
+        outcome: Outcome,
+        code: &'static str,
+        on_failure: OnFailure,
+    ) -> Result<(), End> {
         if on_failure == OnFailure::Reject {
             return end(outcome, code);
         }
@@ -416,7 +460,10 @@ impl<'a> Model<'a> {
             Answer::Reject => end(outcome, code),
             Answer::Waive => Err(End { outcome, code, waived: true }),
             Answer::Continue { attempts } => {
-                self.allowed += attempts;
+                let counted = self.rows.iter().filter(|row| row.counted).count();
+                self.allowed = attempts + u32::try_from(counted).unwrap_or(u32::MAX);
+                self.settled = (self.tokens, self.tool_calls);
+                self.stop_ms = self.script.policy.wall_ms.map(|wall_ms| self.clock_ms + wall_ms);
                 (self.since_grant, self.streak) = (0, 0);
                 Ok(())
             }
@@ -433,12 +480,13 @@ impl<'a> Model<'a> {
                 (max_identical, max_rejections)
             }
         };
+        let (tokens, calls) = (self.tokens - self.settled.0, self.tool_calls - self.settled.1);
         let used_up = [
             (counted >= self.allowed as usize, "attempts"),
             (self.streak >= identical, "no_progress"),
             (self.since_grant >= rejections, "rejections"),
-            (policy.max_tokens.is_some_and(|max| self.tokens >= max), "budget_tokens"),
-            (policy.max_tool_calls.is_some_and(|max| self.tool_calls >= max), "budget_tool_calls"),
+            (policy.max_tokens.is_some_and(|max| tokens >= max), "budget_tokens"),
+            (policy.max_tool_calls.is_some_and(|max| calls >= max), "budget_tool_calls"),
         ];
         used_up.into_iter().find(|(is_used_up, _)| *is_used_up).map(|(_, code)| code)
     }
@@ -449,6 +497,11 @@ impl<'a> Model<'a> {
             return self.spend(timeout_ms).then_some(Sight::Late);
         }
         self.spend(took_ms).then_some(sight)
+    }
+
+    /// The run's wall time has ended.
+    fn is_over(&self) -> bool {
+        self.stop_ms.is_some_and(|stop_ms| stop_ms <= self.clock_ms)
     }
 
     /// Time passes. False if the run's wall time ends first, or at the same time.

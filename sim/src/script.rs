@@ -16,6 +16,10 @@ pub struct Script {
     pub starts_unreadable: bool,
     /// What each check sees before the delegate starts.
     pub red: Vec<Saw>,
+    /// The checks leave something beside the judge's files when they run before the delegate.
+    pub red_writes: bool,
+    /// The workspace cannot be read once more behind the checks that ran before the delegate.
+    pub red_unreadable: bool,
     /// The turns; a run that goes on longer begins again with the first.
     pub turns: Vec<TurnScript>,
     /// What the human answers, call by call; afterwards they reject.
@@ -93,6 +97,8 @@ pub enum Sight {
     Broken,
     /// The check does not apply.
     Moot,
+    /// The run's own time ended first. No script says so.
+    Cut,
 }
 
 /// Where someone stops the run: when it gets there, whatever happened before.
@@ -119,6 +125,8 @@ pub enum Point {
 
 /// The judge's files as they were.
 pub(crate) const SEALED: u8 = 250;
+/// The judge's files with what the checks left there before the delegate started.
+pub(crate) const WRITTEN: u8 = 252;
 /// The judge's files after someone touched them.
 pub(crate) const TOUCHED: u8 = 251;
 
@@ -168,7 +176,7 @@ impl Sight {
             Self::Good => verdict(VerdictKind::Pass, self.code()),
             Self::Bad => verdict(VerdictKind::Revise, self.code()),
             Self::Wrong => verdict(VerdictKind::Fail, self.code()),
-            Self::Away | Self::Late => verdict(VerdictKind::Inconclusive, self.code()),
+            Self::Away | Self::Late | Self::Cut => verdict(VerdictKind::Inconclusive, self.code()),
             Self::Broken => Finding::Fault { code: Code::slug(self.code()), detail: digest(0, 99) },
             Self::Moot => Finding::NotApplicable,
         }
@@ -185,6 +193,7 @@ impl Sight {
             Self::Late => "http_timeout",
             Self::Broken => "script_raised",
             Self::Moot => "not_applicable",
+            Self::Cut => "wall_timeout",
         }
     }
 }

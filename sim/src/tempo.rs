@@ -26,6 +26,8 @@ impl Script {
             policy: policy(rng, tempo),
             starts_unreadable: rng.one_in(60),
             red,
+            red_writes: rng.one_in(3),
+            red_unreadable: rng.one_in(80),
             turns,
             human,
             human_ms: rng.below(100),

@@ -12,7 +12,7 @@ use crate::Prediction;
 use crate::model::OPENED_MS;
 use crate::report::{Report, rows};
 use crate::script::{
-    CancelAt, Point, SEALED, Says, Script, Sight, TOUCHED, Touch, digest, submission,
+    CancelAt, Point, SEALED, Says, Script, Sight, TOUCHED, Touch, WRITTEN, digest, submission,
 };
 
 /// When the driver dies.
@@ -292,7 +292,7 @@ impl<'a> World<'a> {
 
     fn read(&self, turn: Turn, phase: Phase) -> Result<Act, Violation> {
         self.announced(|event| match phase {
-            Phase::Before => matches!(event, Event::RunOpened { .. }),
+            Phase::Before => matches!(event, Event::RunOpened { .. } | Event::CheckRed { .. }),
             Phase::After => matches!(event, Event::ClaimReceived { turn: of, .. } if *of == turn),
         })?;
         let happens = self.script.turn(turn.number);
@@ -301,6 +301,7 @@ impl<'a> World<'a> {
             return Ok(self.cancel());
         }
         let unreadable = match phase {
+            Phase::Before if self.has_red() => self.script.red_unreadable,
             Phase::Before => self.script.starts_unreadable,
             Phase::After => happens.is_some_and(|happens| happens.unreadable),
         };
@@ -310,10 +311,20 @@ impl<'a> World<'a> {
             return Ok(Act { done_ms, input: Input::Unreadable { phase, code, detail } });
         }
         let touches = happens.and_then(|happens| happens.touches).filter(|_| is_after);
-        let judge = if touches == Some(Touch::AtWork) { TOUCHED } else { SEALED };
+        let judge = if touches == Some(Touch::AtWork) { TOUCHED } else { self.judge() };
         let edits = if is_after { self.script.edits_until(turn.number) } else { 0 };
         let input = Input::Observed { phase, manifest: digest(edits, 10), judge: digest(0, judge) };
         Ok(Act { done_ms, input })
+    }
+
+    /// A check has come back before the delegate started.
+    fn has_red(&self) -> bool {
+        self.log.iter().any(|entry| matches!(entry.event, Event::CheckRed { .. }))
+    }
+
+    /// The judge's files as nobody touched them.
+    fn judge(&self) -> u8 {
+        if self.script.red_writes && self.has_red() { WRITTEN } else { SEALED }
     }
 
     fn look(
@@ -346,7 +357,9 @@ impl<'a> World<'a> {
         };
         let touches = self.script.turn(turn.number).and_then(|happens| happens.touches);
         let is_touched = of.is_some() && touches == Some(Touch::During(index));
-        let judge = digest(0, if is_touched { TOUCHED } else { SEALED });
+        // A driver does not look at the judge's files behind a check that broke or was cut off.
+        let is_whole = saw.is_some_and(|saw| saw.took_ms < timeout_ms && sight != Sight::Broken);
+        let judge = is_whole.then(|| digest(0, if is_touched { TOUCHED } else { self.judge() }));
         let finding = sight.finding();
         let input = Input::CheckFinished { check, finding, judge, elapsed_ms: took_ms };
         Ok(Act { done_ms: self.clock_ms + took_ms, input })

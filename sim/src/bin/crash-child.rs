@@ -201,7 +201,9 @@ impl Verifier for ScriptedCheck {
             Sight::Good | Sight::Moot => Ok(Verdict::pass()),
             Sight::Bad => Ok(Verdict::revise(sight.code(), "the file is not there")),
             Sight::Wrong => Ok(Verdict::fail(sight.code(), "no")),
-            Sight::Away | Sight::Late => Ok(Verdict::inconclusive(sight.code(), "no answer")),
+            Sight::Away | Sight::Late | Sight::Cut => {
+                Ok(Verdict::inconclusive(sight.code(), "no answer"))
+            }
             Sight::Broken => Err(Fault::new(sight.code(), "broken")),
         }
     }

@@ -6,6 +6,8 @@ use probity_core::Outcome;
 use probity_sim::{Rng, Script, Tempo, World, predict};
 
 const SEEDS: u64 = 20_000;
+/// When every simulated run begins.
+const OPENED_MS: u64 = 1_000_000;
 
 #[test]
 fn the_machine_does_what_the_model_says() {
@@ -21,7 +23,20 @@ fn the_machine_does_what_the_model_says() {
             assert_eq!(report.account, predicted, "{tempo:?} {seed}\n{script:#?}");
             assert_eq!((report.interruptions, report.resumed), (0, 0));
             *outcomes.entry(predicted.outcome).or_default() += 1;
-            *codes.entry(format!("{} {}", predicted.outcome, predicted.code)).or_default() += 1;
+            let way = format!("{} {}", predicted.outcome, predicted.code);
+            // Its time ended with a claim in hand, and what was known by then decided.
+            let wall_ms = script.policy.wall_ms.unwrap_or(u64::MAX);
+            let is_late = predicted.ended_ms == OPENED_MS.saturating_add(wall_ms);
+            if is_late && predicted.rows.len() == predicted.dispatched.len() {
+                *codes.entry(format!("late {way}")).or_default() += 1;
+            }
+            // A human gave another turn to a delegate that had used up the time.
+            if predicted.outcome == Outcome::Verified
+                && predicted.rows.len() < predicted.dispatched.len()
+            {
+                *codes.entry(format!("again {way}")).or_default() += 1;
+            }
+            *codes.entry(way).or_default() += 1;
         }
         // Breadth: every outcome that ends a run, and every way to get there, often enough.
         let ends: Vec<_> = Outcome::ALL.into_iter().filter(|o| *o != Outcome::Escalated).collect();
@@ -41,12 +56,23 @@ fn the_machine_does_what_the_model_says() {
             "unverified not_applicable",
             "faulted script_raised",
             "faulted unreadable",
+            "inconclusive unreadable",
         ] {
             assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
         }
         if tempo == Tempo::Tight {
             for way in ["exhausted budget_wall", "inconclusive wall_timeout"] {
                 assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
+            }
+            for way in [
+                "late exhausted budget_wall",
+                "late rejected forbidden",
+                "late faulted script_raised",
+                "late inconclusive http_timeout",
+                "late inconclusive wall_timeout",
+                "again verified ok",
+            ] {
+                assert!(codes.get(way).is_some_and(|seen| *seen >= 5), "{way}: {codes:#?}");
             }
         }
     }
