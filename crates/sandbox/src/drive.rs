@@ -5,19 +5,18 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::capture::{Capture, drain};
+use crate::keeper::{Keeper, STOPPED_CHECK};
 use crate::launcher::Containment;
 use crate::order::{Order, Report};
-use crate::procfs::{self, Process};
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// How long the helper goes on killing before it reports survivors.
@@ -28,10 +27,6 @@ const ANSWER_BOUND: Duration = Duration::from_secs(10);
 
 /// How long a stream may stay open after everything is dead: only a survivor can hold it.
 const EOF_BOUND: Duration = Duration::from_secs(1);
-
-/// How often the session of a helper that died is searched, and the pause between.
-const MAX_SWEEPS: u32 = 200;
-const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 
 /// The helper's answer is one short line.
 const MAX_ANSWER_BYTES: u64 = 1024;
@@ -45,14 +40,15 @@ pub(crate) async fn run(
     if spawn.cancel.is_cancelled() {
         return Ok(never_started());
     }
-    let (control, mut child, stdout, stderr) = start(spawn, helper, prefix)?;
+    let (control, keeper, mut child) = start(spawn, helper, prefix)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut out = Capture::new(spawn.max_stdout_bytes);
     let mut err = Capture::new(spawn.max_stderr_bytes);
     let (stop, report) = {
         let streams = read_both(stdout, stderr, &mut out, &mut err);
         tokio::pin!(streams);
         let mut drained = false;
-        let talk = converse(spawn, control, started);
+        let talk = converse(spawn, control, &keeper, &mut child, started);
         tokio::pin!(talk);
         let told = loop {
             tokio::select! {
@@ -66,12 +62,10 @@ pub(crate) async fn run(
         told
     };
     let report = match report {
-        Ok(report) => {
-            let _ = timeout(ANSWER_BOUND, child.wait()).await;
-            report
-        }
-        Err(broken) => return Err(give_up(&mut child, broken).await),
+        Ok(report) => report,
+        Err(broken) => return Err(give_up(keeper, &mut child, broken).await),
     };
+    keeper.release();
     let (status, strays, survivors) = match report {
         Report::Done { status, strays, survivors } => (status, strays, survivors),
         Report::NotStarted { errno } => {
@@ -118,7 +112,7 @@ fn start(
     spawn: &Spawn,
     helper: &Path,
     prefix: &[OsString],
-) -> Result<(UnixStream, Child, Option<ChildStdout>, Option<ChildStderr>), SandboxError> {
+) -> Result<(UnixStream, Keeper, Child), SandboxError> {
     let refused = |source| SandboxError::HelperStart { program: helper.to_path_buf(), source };
     let order = Order {
         stdin_bytes: spawn.stdin.len(),
@@ -137,11 +131,10 @@ fn start(
     }
     command.arg(&spawn.program).args(&spawn.args);
     command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(refused)?;
     // The builder holds the helper's end of the socket and ends with this function: while it lives,
     // the helper's death is not seen as end of file.
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    Ok((ours, child, stdout, stderr))
+    let (keeper, child) = Keeper::start(&mut command).map_err(refused)?;
+    Ok((ours, keeper, child))
 }
 
 pub(crate) async fn read_both(
@@ -163,10 +156,12 @@ pub(crate) async fn read_both(
     tokio::join!(stdout, stderr);
 }
 
-/// Gives the helper its input, tells it when to stop, and waits for its report.
+/// Gives the helper its input, tells it when to stop, and waits for its report and its end.
 async fn converse(
     spawn: &Spawn,
     control: UnixStream,
+    keeper: &Keeper,
+    child: &mut Child,
     started: Instant,
 ) -> (Option<Ended>, Result<Report, &'static str>) {
     let (answers, mut orders) = control.into_split();
@@ -175,13 +170,23 @@ async fn converse(
     let mut input = spawn.stdin.as_slice();
     let mut stop = None;
     let mut deadline = started + spawn.timeout;
+    let mut look = Instant::now() + STOPPED_CHECK;
     loop {
         let stopping = tokio::select! {
             read = answers.read_buf(&mut answer) => {
                 if matches!(read, Ok(0) | Err(_)) {
-                    return (stop, read_report(&answer));
+                    let status = timeout(ANSWER_BOUND, child.wait()).await;
+                    return (stop, believe(&answer, status.ok().and_then(Result::ok)));
                 }
                 continue;
+            }
+            status = child.wait() => {
+                // What it sent before is still there. The end of file may not be, if something that
+                // is none of its descendants has a copy of its socket.
+                return match timeout(EOF_BOUND, answers.read_to_end(&mut answer)).await {
+                    Ok(_) => (stop, believe(&answer, status.ok())),
+                    Err(_) => (stop, Err("its end of the socket outlived it")),
+                };
             }
             sent = orders.write_buf(&mut input), if !input.is_empty() => {
                 // The helper reads all of it before it starts anything; if it cannot, it is gone,
@@ -189,6 +194,13 @@ async fn converse(
                 if sent.is_err() {
                     input = &[];
                 }
+                continue;
+            }
+            () = sleep_until(look) => {
+                if keeper.is_stopped() {
+                    return (stop, Err("it was stopped from below"));
+                }
+                look = Instant::now() + STOPPED_CHECK;
                 continue;
             }
             () = spawn.cancel.cancelled(), if stop.is_none() => Ended::Cancelled,
@@ -204,33 +216,24 @@ async fn converse(
     }
 }
 
-fn read_report(answer: &[u8]) -> Result<Report, &'static str> {
-    let text = String::from_utf8_lossy(answer);
-    text.strip_suffix('\n').and_then(Report::parse).ok_or("it died without a report")
+/// The answer of a helper that ended by itself, well. Anybody who runs as the same user may be able
+/// to write to its socket, close it and kill the helper; but a helper that exits with 0 has sent its
+/// own answer, and next to that one another is one too many.
+fn believe(answer: &[u8], status: Option<ExitStatus>) -> Result<Report, &'static str> {
+    if answer.is_empty() {
+        return Err("it ended without a report");
+    }
+    if !status.is_some_and(|status| status.success()) {
+        return Err("it did not live to stand by its report");
+    }
+    let line = str::from_utf8(answer).ok().and_then(|text| text.strip_suffix('\n'));
+    line.and_then(Report::parse).ok_or("its report is not one line that it would write")
 }
 
-/// Without the helper its session is what is known of the tree. A descendant that left the session
-/// is not found, and that is why the result is an error.
-async fn give_up(child: &mut Child, detail: &str) -> SandboxError {
-    let session = child.id().and_then(|id| i32::try_from(id).ok());
-    let _ = child.start_kill();
-    // Before the helper is reaped, so that its id cannot name another session.
-    for _ in 0..MAX_SWEEPS {
-        let inside = |process: &Process| Some(process.session) == session && !process.zombie;
-        let members: Vec<Process> = procfs::all().into_iter().filter(inside).collect();
-        if members.is_empty() {
-            break;
-        }
-        for pid in members.into_iter().filter_map(|process| Pid::from_raw(process.pid)) {
-            // Held, then looked at again: the id may have changed hands since it was read.
-            if let Ok(held) = pidfd_open(pid, PidfdFlags::empty())
-                && procfs::one(pid.as_raw_pid()).as_ref().is_some_and(inside)
-            {
-                let _ = pidfd_send_signal(held, Signal::KILL);
-            }
-        }
-        sleep(SWEEP_PAUSE).await;
-    }
+/// Kills the helper and what it leaves, off the runtime's threads.
+async fn give_up(keeper: Keeper, child: &mut Child, detail: &str) -> SandboxError {
+    // Fails only when the runtime is going down; the keeper is dropped then, and sees to it.
+    let _ = tokio::task::spawn_blocking(move || keeper.kill()).await;
     let how = match timeout(ANSWER_BOUND, child.wait()).await {
         Ok(Ok(status)) => status.to_string(),
         Ok(Err(_)) | Err(_) => "no status".to_owned(),

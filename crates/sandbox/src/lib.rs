@@ -6,12 +6,22 @@
 //! is dead before [`Spawn::run`] returns, and also when the caller itself is killed. Processes that
 //! the command asks *others* to start (an init system, a container daemon, `at`) are out of reach.
 //!
+//! A command can kill or stop its helper, which runs as the same user. That is an error, never a
+//! result, and what the helper leaves is killed from here: with the first helper the calling process
+//! becomes a subreaper itself, and afterwards its children in sessions other than its own, that
+//! started after the helper and are no helpers, are taken for orphans of a dead one. An embedder that
+//! starts children in sessions of their own by other means can lose them to this. Not covered: a
+//! command that stops its helper when the caller is killed too, and a command that may trace the
+//! helper (as root with all capabilities), which can make it say anything.
+//!
 //! Linux only: the helper stands on subreapers and `/proc`.
 
 mod capture;
+mod descendants;
 mod drive;
 mod group;
 mod helper;
+mod keeper;
 mod launcher;
 mod order;
 mod procfs;

@@ -10,6 +10,10 @@ pub(crate) struct Process {
     pub(crate) session: i32,
     /// Dead, and not yet reaped by its parent.
     pub(crate) zombie: bool,
+    /// Halted by a signal, not by a debugger.
+    pub(crate) stopped: bool,
+    /// When it started, in clock ticks since the machine did.
+    pub(crate) start_ticks: u64,
 }
 
 /// All processes that can be seen. Not one moment's picture: processes come and go while it is read.
@@ -23,14 +27,16 @@ pub(crate) fn one(pid: i32) -> Option<Process> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `pid (name) state parent group session …`; the name may itself hold `)`.
+/// `pid (name) state parent group session …`, the start being field 22; the name may itself hold `)`.
 fn parse(pid: i32, stat: &str) -> Option<Process> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    let zombie = matches!(fields.next()?, "Z" | "X");
+    let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, session, zombie })
+    let start_ticks = fields.nth(15)?.parse().ok()?;
+    let (zombie, stopped) = (matches!(state, "Z" | "X"), state == "T");
+    Some(Process { pid, parent, session, zombie, stopped, start_ticks })
 }
 
 #[cfg(test)]
@@ -39,9 +45,19 @@ mod tests {
 
     #[test]
     fn a_command_name_cannot_forge_the_fields_behind_it() {
-        let process = |zombie| Process { pid: 12, parent: 7, session: 9, zombie };
-        assert_eq!(parse(12, "12 (sh) S 7 8 9 0"), Some(process(false)));
-        assert_eq!(parse(12, "12 (a) S 1 1 1 (b) Z 7 8 9 0"), Some(process(true)));
+        let process = |zombie, stopped| Process {
+            pid: 12,
+            parent: 7,
+            session: 9,
+            zombie,
+            stopped,
+            start_ticks: 22,
+        };
+        let rest = "7 8 9 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23";
+        let line = |name: &str, state: &str| format!("12 ({name}) {state} {rest}");
+        assert_eq!(parse(12, &line("sh", "S")), Some(process(false, false)));
+        assert_eq!(parse(12, &line("sh", "T")), Some(process(false, true)));
+        assert_eq!(parse(12, &line("a) S 1 1 1 (b", "Z")), Some(process(true, false)));
         assert_eq!(parse(12, "12 (sh) S 7"), None);
     }
 

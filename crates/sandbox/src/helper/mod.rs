@@ -5,10 +5,13 @@
 //! means, the helper reads end of file and ends the command. Its answer goes back up the same
 //! socket. Standard output and error are the command's own, so no byte is copied here.
 //!
+//! Its exit code is 0 only when everything below it is dead and its answer has been sent. What lives
+//! below it may run as the same user and can then write to its socket and kill it, but not make it
+//! exit with 0: the caller believes an answer only together with that code.
+//!
 //! No async runtime: a few system calls and two threads, so that a command costs little more than
 //! itself.
 
-mod descendants;
 mod limit;
 mod supervise;
 

@@ -13,9 +13,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
+use rustix::process::{
+    DumpableBehavior, Signal, WaitOptions, WaitStatus, getpid, getsid, set_child_subreaper,
+    set_dumpable_behavior, setsid, wait,
+};
 
-use super::{descendants, limit};
+use super::limit;
+use crate::descendants;
 use crate::drive::KILL_BOUND;
 use crate::order::{Order, Report, proc_fd};
 use crate::spawn::Status;
@@ -37,9 +41,10 @@ pub(super) fn main(args: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode>
     let program = args.next()?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
     let report = supervise(&order, &prefix, &program, args, &control);
-    // When the caller is gone there is nobody to tell.
-    let _ = (&control).write_all(report.encode().as_bytes());
-    Some(ExitCode::SUCCESS)
+    // Not sent when the caller is gone, or when a program below closed this direction to stand in
+    // front of it with an answer of its own.
+    let sent = (&control).write_all(report.encode().as_bytes());
+    Some(if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn supervise(
@@ -55,7 +60,7 @@ fn supervise(
         return Report::Done { status: None, strays: 0, survivors: 0 };
     }
     // Whatever can fail here fails before the command exists.
-    let prepared = settle().and_then(|()| Watch::start(control, input)).and_then(|watch| {
+    let prepared = settle(order).and_then(|()| Watch::start(control, input)).and_then(|watch| {
         let failure = (!order.limits.is_empty()).then(Failure::new).transpose()?;
         Ok((watch, failure))
     });
@@ -83,10 +88,18 @@ fn errno(error: &io::Error) -> i32 {
 }
 
 /// Makes this process a session leader without a terminal and the reaper of its descendants.
-fn settle() -> io::Result<()> {
-    // Refused only to the leader of a group, which is then already apart from the caller's.
-    let _ = setsid();
+fn settle(order: &Order) -> io::Result<()> {
+    // Refused to the leader of a group: fine if it leads a session, and no start at all if not,
+    // because the session is how the caller knows its own children from those of a dead helper.
+    if setsid().is_err() && getsid(None)? != getpid() {
+        return Err(Errno::PERM.into());
+    }
     set_child_subreaper(Some(getpid()))?;
+    // Descriptors and memory of this process are not for other programs of the same user. The step
+    // that sets limits opens one by path and needs it otherwise.
+    if order.limits.is_empty() {
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    }
     std::fs::read_dir("/proc/self/task").map(|_| ())
 }
 

@@ -4,6 +4,7 @@
 
 mod bounds;
 mod contain;
+mod hostile;
 mod parent;
 mod plain;
 

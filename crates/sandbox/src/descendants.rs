@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
-use crate::procfs;
+use crate::procfs::{self, Process};
 
 /// Descendants held at a time: below the usual bound of 1,024 open files. More are for the next
 /// round; as their parents die they come closer.
@@ -34,14 +34,19 @@ impl Held {
 }
 
 /// How many descendants there are at this moment. A tree that is forking is never seen whole.
-pub(super) fn count() -> usize {
-    hold().len()
+pub(crate) fn count() -> usize {
+    hold(&|_| true).len()
 }
 
 /// Signals all descendants that are seen, and returns their ids. Callers repeat until nothing is
 /// left.
-pub(super) fn signal(signal: Signal) -> BTreeSet<i32> {
-    let held = hold();
+pub(crate) fn signal(signal: Signal) -> BTreeSet<i32> {
+    signal_below(signal, &|_| true)
+}
+
+/// The same for those children of this process that `pick` takes, and everything below them.
+pub(crate) fn signal_below(signal: Signal, pick: &dyn Fn(&Process) -> bool) -> BTreeSet<i32> {
+    let held = hold(pick);
     for process in &held {
         // Gone already, or another user's: the reaper's count, not this call, tells when to stop.
         let _ = match (&process.fd, Pid::from_raw(process.pid)) {
@@ -53,7 +58,7 @@ pub(super) fn signal(signal: Signal) -> BTreeSet<i32> {
     held.iter().map(|process| process.pid).collect()
 }
 
-fn hold() -> Vec<Held> {
+fn hold(pick: &dyn Fn(&Process) -> bool) -> Vec<Held> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut by_parent = None;
     // A kernel without `children` files costs a pass over all of `/proc`, once per call.
@@ -72,7 +77,8 @@ fn hold() -> Vec<Held> {
                 return held;
             }
             let known = next.checked_sub(1).and_then(|index| held.get(index));
-            let Some(process) = hold_child(pid, parent) else { continue };
+            let taken = |process: &Process| parent != own || pick(process);
+            let Some(process) = hold_child(pid, parent, &taken) else { continue };
             if known.is_none_or(Held::alive) && seen.insert(pid) {
                 held.push(process);
             }
@@ -83,15 +89,16 @@ fn hold() -> Vec<Held> {
     }
 }
 
-/// Holds `pid` if it is a child of `parent`. True only if `parent` is still the process it was,
+/// Holds `pid` if it is a child of `parent` and is taken. True only if `parent` is still the process it was,
 /// which the caller looks at afterwards.
-fn hold_child(pid: i32, parent: i32) -> Option<Held> {
+fn hold_child(pid: i32, parent: i32, taken: &dyn Fn(&Process) -> bool) -> Option<Held> {
     let fd = match pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()) {
         Ok(fd) => Some(fd),
         Err(Errno::NOSYS) => None,
         Err(_) => return None,
     };
-    (procfs::one(pid)?.parent == parent).then_some(Held { pid, fd })
+    let process = procfs::one(pid)?;
+    (process.parent == parent && taken(&process)).then_some(Held { pid, fd })
 }
 
 /// Children of every thread of `pid`. `None` when the kernel does not offer the file; a process
@@ -129,15 +136,19 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
-        assert!(hold().iter().any(|held| held.pid == pid && held.alive()));
+        assert!(hold(&|_| true).iter().any(|held| held.pid == pid && held.alive()));
         assert!(scan().get(&own).is_some_and(|children| children.contains(&pid)));
-        assert!(hold_child(pid, own).is_some());
+        assert!(hold_child(pid, own, &|_| true).is_some());
         // What a reused id looks like: the process is there, its parent is another.
-        assert!(hold_child(pid, 1).is_none() && hold_child(own, own).is_none());
-        let held = hold_child(pid, own).unwrap();
+        assert!(
+            hold_child(pid, 1, &|_| true).is_none() && hold_child(own, own, &|_| true).is_none()
+        );
+        assert!(hold_child(pid, own, &|_| false).is_none());
+        assert!(!hold(&|process| process.pid != pid).iter().any(|held| held.pid == pid));
+        let held = hold_child(pid, own, &|_| true).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!held.alive());
-        assert!(!hold().iter().any(|held| held.pid == pid));
+        assert!(!hold(&|_| true).iter().any(|held| held.pid == pid));
     }
 }
