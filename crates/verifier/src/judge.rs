@@ -42,6 +42,8 @@ pub struct JudgeFiles {
     workspace: Arc<Workspace>,
     files: BTreeMap<String, PathBuf>,
     patterns: Vec<Pattern>,
+    /// By pattern: what its check leaves out of it.
+    left_out: Vec<GlobSet>,
     may_change: Vec<String>,
     exempt: GlobSet,
     texts: BTreeMap<String, Digest>,
@@ -57,6 +59,7 @@ impl JudgeFiles {
             workspace,
             files: BTreeMap::new(),
             patterns: Vec::new(),
+            left_out: Vec::new(),
             may_change: Vec::new(),
             exempt: GlobSet::empty(),
             texts: BTreeMap::new(),
@@ -91,7 +94,58 @@ impl JudgeFiles {
     /// [`PathError::Pattern`] when it is no glob.
     pub fn inputs(mut self, pattern: &str) -> Result<Self, PathError> {
         self.patterns.push(Pattern::new(pattern)?);
+        self.left_out.push(GlobSet::empty());
         Ok(self)
+    }
+
+    /// Adds what one check is decided by: patterns as [`JudgeFiles::inputs`] takes them, and files of
+    /// the workspace by key. `may_change` leaves files out of this check's share only: what another
+    /// check is decided by stays sealed.
+    ///
+    /// # Errors
+    /// [`PathError`] when a pattern is no glob, or a file is none of the workspace.
+    pub fn check_inputs<S: AsRef<str>>(
+        mut self,
+        inputs: &[S],
+        named: &[S],
+        may_change: &[S],
+    ) -> Result<Self, PathError> {
+        let left_out = globs(may_change)?;
+        for pattern in inputs {
+            self.patterns.push(Pattern::new(pattern.as_ref())?);
+            self.left_out.push(left_out.clone());
+        }
+        for key in named.iter().map(AsRef::as_ref) {
+            if !left_out.is_match(key) {
+                self = self.file(path_of(key).unwrap_or_else(|| key.into()))?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The judge that was sealed, for a run that is taken up again: the files are those on record,
+    /// not those that the workspace of today would suggest. Patterns stay, so that a file that came
+    /// to match one is still a difference; so do texts and exemptions. What patterns alone can have
+    /// put on record, such as a folder that could not be read, is left to them.
+    #[must_use]
+    pub fn as_sealed(&self, sealed: &JudgeManifest) -> Self {
+        let by_path = |key: &str, seen: Seen| match seen {
+            Seen::File { .. } | Seen::Link { .. } => true,
+            Seen::Unreadable => self.patterns.is_empty() || self.files.contains_key(key),
+            _ => !self.is_input(key),
+        };
+        let files = sealed
+            .iter()
+            .filter(|(key, seen)| by_path(key, *seen))
+            .map(|(key, _)| (key.to_owned(), self.path_at(key)))
+            .collect();
+        Self { files, ..self.clone() }
+    }
+
+    /// Where the file of a key or of an absolute path lies.
+    fn path_at(&self, key: &str) -> PathBuf {
+        // Joining an absolute path leaves it as it is.
+        self.workspace.root().join(path_of(key).unwrap_or_else(|| key.into()))
     }
 
     /// Leaves out what a pattern matches in the workspace, however it was added: the request says
@@ -101,14 +155,7 @@ impl JudgeFiles {
     /// [`PathError::Pattern`] when it is no glob.
     pub fn may_change(mut self, pattern: &str) -> Result<Self, PathError> {
         self.may_change.push(pattern.to_owned());
-        let mut set = GlobSetBuilder::new();
-        for pattern in &self.may_change {
-            set.add(compile_glob(pattern)?);
-        }
-        self.exempt = set.build().map_err(|error| PathError::Pattern {
-            pattern: pattern.to_owned(),
-            why: error.kind().to_string(),
-        })?;
+        self.exempt = globs(&self.may_change)?;
         Ok(self)
     }
 
@@ -186,11 +233,10 @@ impl JudgeFiles {
         })?;
         let matched = found.keys.into_iter().filter(|(_, kind)| *kind != Kind::Dir);
         for (key, _) in matched {
-            if self.is_exempt(&key) || files.contains_key(&key) {
+            if self.is_exempt(&key) || files.contains_key(&key) || !self.is_input(&key) {
                 continue;
             }
-            let seen = path_of(&key)
-                .map_or(Seen::Unreadable, |path| see(&self.workspace.root().join(path)));
+            let seen = see(&self.path_at(&key));
             files.insert(key, seen);
         }
         for key in found.unreadable {
@@ -199,10 +245,27 @@ impl JudgeFiles {
         Ok(())
     }
 
+    /// Whether a check that the key is an input of keeps it sealed.
+    fn is_input(&self, key: &str) -> bool {
+        let mut inputs = self.patterns.iter().zip(&self.left_out);
+        inputs.any(|(pattern, left_out)| pattern.matches(key) && !left_out.is_match(key))
+    }
+
     fn is_exempt(&self, key: &str) -> bool {
         // An absolute key lies outside the workspace, where no pattern reaches.
         !key.starts_with('/') && self.exempt.is_match(key)
     }
+}
+
+fn globs<S: AsRef<str>>(patterns: &[S]) -> Result<GlobSet, PathError> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(compile_glob(pattern.as_ref())?);
+    }
+    set.build().map_err(|error| PathError::Pattern {
+        pattern: patterns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
+        why: error.kind().to_string(),
+    })
 }
 
 /// Why a judge cannot be sealed.

@@ -70,6 +70,10 @@ impl Pattern {
         &self.text
     }
 
+    pub(crate) fn matches(&self, key: &str) -> bool {
+        self.matcher.is_match(key)
+    }
+
     /// Whether the pattern names the folder `name` in so many letters.
     fn spells(&self, name: &str) -> bool {
         self.text.split('/').any(|part| part == name)

@@ -154,6 +154,102 @@ fn what_may_change_is_left_out_however_it_was_added() {
 }
 
 #[test]
+fn what_one_check_may_change_stays_sealed_where_another_check_is_decided_by_it() {
+    let world = World::new();
+    for path in ["tests/run.sh", "tests/a.txt", "tests/b.txt", "b.sh"] {
+        world.write(path, "1");
+    }
+    let none: &[&str] = &[];
+    let all = ["tests/**", "*.sh"];
+    let keys = |judge: &JudgeFiles| -> Vec<String> {
+        judge.seal().unwrap().iter().map(|(path, _)| path.to_owned()).collect()
+    };
+    // What a check leaves out it does not seal, by pattern or by name.
+    let lax = JudgeFiles::new(world.open())
+        .check_inputs(&["tests/**"], &["tests/run.sh", "b.sh"], &all)
+        .unwrap();
+    assert_eq!(keys(&lax), Vec::<String>::new());
+    // Another check's file and pattern are not touched by that, in whatever order they come.
+    let named = lax.clone().check_inputs(none, &["tests/run.sh"], none).unwrap();
+    assert_eq!(keys(&named), ["tests/run.sh"]);
+    let strict = named.clone().check_inputs(&["tests/*.txt"], none, &["tests/b.txt"]).unwrap();
+    assert_eq!(keys(&strict), ["tests/a.txt", "tests/run.sh"]);
+    let sealed = strict.seal().unwrap();
+    world.write("tests/run.sh", "exit 0");
+    world.write("tests/b.txt", "2");
+    assert_eq!(paths(&strict.check(&sealed).unwrap_err()), ["tests/run.sh"]);
+    let first = JudgeFiles::new(world.open()).check_inputs(none, &["tests/run.sh"], none);
+    assert_eq!(keys(&first.unwrap().check_inputs(none, none, &all).unwrap()), ["tests/run.sh"]);
+    // The request's own exemption goes for every check.
+    assert_eq!(keys(&strict.may_change("tests/**").unwrap()), Vec::<String>::new());
+    for (inputs, named, may_change) in
+        [("a[", "b.sh", "b"), ("a", "../b", "b"), ("a", "b.sh", "a[")]
+    {
+        let judge = JudgeFiles::new(world.open());
+        judge.check_inputs(&[inputs], &[named], &[may_change]).unwrap_err();
+    }
+}
+
+#[test]
+fn a_run_that_is_taken_up_again_has_the_judge_that_was_sealed() {
+    let (world, judge) = judged();
+    world.link("work", "linked");
+    world.write("work/by-link.sh", "");
+    world.write("target/tests/ignored.sh", "");
+    world.write("odd \\name\n.sh", "");
+    let judge = ["linked/by-link.sh", "target/tests/ignored.sh", "odd \\name\n.sh"]
+        .into_iter()
+        .try_fold(judge, JudgeFiles::file)
+        .and_then(|it| it.inputs("**/*.sh"))
+        .unwrap();
+    let sealed = judge.seal().unwrap();
+    // The command line named `hello.sh` all along, and the delegate created it.
+    world.write("hello.txt", "");
+    let today = judge.clone().file("hello.txt").unwrap();
+    assert_ne!(today.look(), sealed);
+    assert_eq!(today.as_sealed(&sealed).look(), sealed);
+    // Nothing named today, and still all that was.
+    let fewer = JudgeFiles::new(world.open())
+        .inputs("tests/**")
+        .and_then(|it| it.inputs("**/conftest.py"))
+        .and_then(|it| it.inputs("**/*.sh"))
+        .unwrap()
+        .text("inline", b"def run(result): return False");
+    let again = fewer.as_sealed(&sealed);
+    assert_eq!(again.look(), sealed);
+    for path in ["verify.sh", "linked/by-link.sh", "tests/test_a.py", "tests/new.py"] {
+        world.write(path, "changed");
+        assert_eq!(again.check(&sealed).unwrap_err()[0].path, path);
+        fs::remove_file(world.path(path)).unwrap();
+        let is_new = path == "tests/new.py";
+        assert_eq!(again.check(&sealed).is_ok(), is_new, "{path}");
+        if !is_new {
+            world.write(path, if path == "tests/test_a.py" { "assert False" } else { "exit 1" });
+        }
+        if path == "linked/by-link.sh" {
+            world.write(path, "");
+        }
+        again.check(&sealed).unwrap();
+    }
+    fs::write(world.outside("operator.sh"), "exit 0").unwrap();
+    assert_eq!(again.check(&sealed).unwrap_err().len(), 1);
+}
+
+#[test]
+fn what_patterns_could_not_read_is_left_to_them_when_a_run_is_taken_up_again() {
+    let (world, judge) = judged();
+    world.fifo("tests/fifo");
+    fs::create_dir_all(world.path("tests/locked")).unwrap();
+    let mode = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
+    fs::set_permissions(world.path("tests/locked"), mode(0o000)).unwrap();
+    let sealed = judge.seal().unwrap();
+    assert_eq!(sealed.get("tests/fifo"), Some(Seen::Other));
+    let again = judge.as_sealed(&sealed).look();
+    fs::set_permissions(world.path("tests/locked"), mode(0o755)).unwrap();
+    assert_eq!(again, sealed);
+}
+
+#[test]
 fn ignored_folders_are_passed_over_unless_a_pattern_spells_their_name() {
     let world = World::new();
     world.write("node_modules/x/conftest.py", "");
@@ -297,5 +393,62 @@ fn what_is_seen_is_said_in_words() {
         (Seen::TooLarge, "too large"),
     ] {
         assert_eq!(seen.to_string(), words);
+    }
+}
+
+#[test]
+fn one_checks_exemption_leaves_another_checks_files_sealed() {
+    let world = World::new();
+    world.write("tests/run.sh", "true");
+    let judge = JudgeFiles::new(world.open())
+        .check_inputs(&["tests/**"], &[], &["tests/**"])
+        .and_then(|it| it.check_inputs(&[], &["tests/run.sh"], &[]))
+        .unwrap();
+    let sealed = judge.seal().unwrap();
+    world.write("tests/other.sh", "true");
+    assert!(judge.check(&sealed).is_ok(), "the check that names it exempts it");
+    world.write("tests/run.sh", "false");
+    assert_eq!(paths(&judge.check(&sealed).unwrap_err()), ["tests/run.sh"]);
+}
+
+#[test]
+fn a_run_taken_up_again_keeps_the_files_that_were_sealed() {
+    let world = World::new();
+    world.write("a.sh", "true");
+    let judge = |named: &[&str]| {
+        JudgeFiles::new(world.open()).check_inputs(&["conftest.py"], named, &[]).unwrap()
+    };
+    let sealed = judge(&["a.sh"]).seal().unwrap();
+    world.write("b.sh", "true");
+    let now = judge(&["a.sh", "b.sh"]);
+    assert_eq!(paths(&now.check(&sealed).unwrap_err()), ["b.sh"]);
+    assert!(now.as_sealed(&sealed).check(&sealed).is_ok());
+    world.write("conftest.py", "");
+    let tampered = now.as_sealed(&sealed).check(&sealed).unwrap_err();
+    assert_eq!(paths(&tampered), ["conftest.py"], "a pattern that comes to match");
+}
+
+#[test]
+fn what_an_interpreter_is_fed_decides_and_what_is_tested_does_not() {
+    let world = World::new();
+    world.write("check.sh", "true");
+    world.write("out.txt", "done");
+    let workspace = world.open();
+    let roles = |line: &str| {
+        let named = CommandLine::of_line(line).files_named_in(&workspace);
+        named.into_iter().map(|NamedFile { path, role }| (path, role)).collect::<Vec<_>>()
+    };
+    for line in [
+        "sh check.sh",
+        "sh < check.sh",
+        "cat check.sh | sh",
+        "cat check.sh | python3 -",
+        "find . -name check.sh -exec sh {} +",
+        "jq -f check.sh .",
+    ] {
+        assert_eq!(roles(line), [("check.sh".to_owned(), Role::Judge)], "{line}");
+    }
+    for line in ["test -f out.txt", "[ -f out.txt ]", "grep -q done out.txt", "wc < out.txt"] {
+        assert_eq!(roles(line), [("out.txt".to_owned(), Role::Subject)], "{line}");
     }
 }
