@@ -6,8 +6,10 @@ use probity_core::{Judgement, Outcome, Phase, Verdict};
 use probity_delegate::Step;
 use probity_engine::{Ended, Plan, Report};
 use probity_verifier::JudgeFiles;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::rig::{Eye, Rig, liar};
+use crate::rig::{Eye, Rig, When, liar};
 
 fn rig() -> Rig {
     let rig = Rig::new();
@@ -119,4 +121,33 @@ async fn what_may_change_may_change() {
     let judge = JudgeFiles::new(Arc::clone(&rig.workspace)).file("judge.star").unwrap();
     let judge = Arc::new(judge.may_change("judge.star").unwrap());
     assert_eq!(rig.run(Plan { judge, ..plan }).await.outcome, Outcome::Verified);
+}
+
+/// What is sealed is what the log says, not what the plan of the one who takes the run up comes to.
+#[tokio::test]
+async fn the_seal_outlives_the_driver() {
+    let changes: [(fn(&std::path::Path), Outcome); 3] = [
+        (|_| {}, Outcome::Verified),
+        (|path| std::fs::write(path, "lax").unwrap(), Outcome::Rejected),
+        (|path| std::fs::remove_file(path).unwrap(), Outcome::Rejected),
+    ];
+    for (change, outcome) in changes {
+        let rig = rig();
+        let eye = Eye::then(&rig, Ok(Verdict::pass()));
+        let (engine, died) = (rig.engine(), Notify::new());
+        let watch = When("delegate.dispatched", || died.notify_one());
+        let first = sealed(&rig, rig.plan(liar(), [eye.check("c")]));
+        tokio::select! {
+            biased;
+            () = died.notified() => {}
+            _ = engine.run(first, &watch, CancellationToken::new()) => panic!("it ended"),
+        }
+        change(&rig.path().join("judge.star"));
+        // Made anew, this plan seals nothing.
+        let ended = rig.resume(rig.plan(liar(), [eye.check("c")])).await.unwrap();
+        assert_eq!(ended.outcome, outcome);
+        if outcome == Outcome::Rejected {
+            is_tampered(&ended, &rig.report().await);
+        }
+    }
 }
