@@ -24,7 +24,7 @@ use crate::workspace::{
 };
 
 pub use command_line::{CommandLine, NamedFile, Role};
-pub use inputs::known_inputs;
+pub use inputs::{known_inputs, undeclared_inputs};
 pub use sealed::{JudgeManifest, JudgeManifestError, Seen, Tampered};
 
 /// Files that patterns of one judge may match.

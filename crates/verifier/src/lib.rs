@@ -20,7 +20,7 @@ pub use context::CheckContext;
 pub use facts::{Facts, GitFacts};
 pub use judge::{
     CommandLine, JudgeError, JudgeFiles, JudgeManifest, JudgeManifestError, NamedFile, Role, Seen,
-    Tampered, known_inputs,
+    Tampered, known_inputs, undeclared_inputs,
 };
 pub use manifest::{Entry, Manifest, ManifestError};
 pub use snapshot::{IGNORED, SnapshotError, SnapshotLimits, SnapshotRules, snapshot};

@@ -1,6 +1,7 @@
 //! What well-known commands read although their command line does not say so.
 
 use super::command_line::{CommandLine, Simple};
+use crate::workspace::compile_glob;
 
 /// One row: programs, the words of which one must follow (none: always), what is read.
 type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
@@ -142,6 +143,31 @@ pub fn known_inputs(command: &CommandLine) -> Option<Vec<String>> {
     (!inputs.is_empty()).then_some(inputs)
 }
 
+/// What [`known_inputs`] suggests and the declared patterns do not cover, sorted: `inputs=Makefile`
+/// leaves `GNUmakefile`, which `make` prefers. Empty when no program is known.
+///
+/// A declared pattern covers a suggestion when it is the same, when it matches it and the suggestion
+/// is no pattern itself, or when it is a folder's `**` and the suggestion lies in that folder.
+#[must_use]
+pub fn undeclared_inputs(command: &CommandLine, declared: &[String]) -> Vec<String> {
+    let mut known = known_inputs(command).unwrap_or_default();
+    known.retain(|wanted| !declared.iter().any(|pattern| covers(pattern, wanted)));
+    known
+}
+
+fn covers(declared: &str, wanted: &str) -> bool {
+    const META: [char; 5] = ['*', '?', '[', '{', '\\'];
+    let declared = declared.strip_prefix("./").unwrap_or(declared);
+    if declared == wanted || declared == "**" || declared == "**/*" {
+        return true;
+    }
+    if !wanted.contains(META) {
+        return compile_glob(declared).is_ok_and(|glob| glob.compile_matcher().is_match(wanted));
+    }
+    let folder = declared.strip_suffix("/**").filter(|folder| !folder.contains(META));
+    folder.and_then(|folder| wanted.strip_prefix(folder)).is_some_and(|rest| rest.starts_with('/'))
+}
+
 fn inputs_of(simple: &Simple) -> Vec<String> {
     let mut program = simple.program();
     let mut arguments = simple.arguments();
@@ -180,7 +206,6 @@ fn inputs_of(simple: &Simple) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::compile_glob;
 
     #[test]
     fn every_pattern_of_the_table_is_a_glob() {
@@ -223,5 +248,24 @@ mod tests {
         }
         let inputs = known_inputs(&CommandLine::of_line("pytest checks/unit/ -k a")).unwrap();
         assert!(inputs.contains(&"checks/unit/**".to_owned()));
+    }
+
+    #[test]
+    fn what_is_declared_is_no_longer_suggested() {
+        let left = |line: &str, declared: &[&str]| {
+            let declared: Vec<String> = declared.iter().map(|it| (*it).to_owned()).collect();
+            undeclared_inputs(&CommandLine::of_line(line), &declared)
+        };
+        assert_eq!(left("make", &["Makefile"]), ["*.mk", "GNUmakefile", "makefile"]);
+        assert_eq!(left("make", &["?akefile", "./*.mk"]), ["GNUmakefile"]);
+        assert_eq!(left("make", &["?.mk", "sub/**", "GNU*", "[Mm]akefile"]), ["*.mk"]);
+        assert_eq!(left("make", &["**"]), [""; 0]);
+        assert_eq!(left("rspec", &["spec/**", "{.rspec,Gemfile}"]), [""; 0]);
+        assert_eq!(left("rspec", &["spec/*"]), [".rspec", "Gemfile", "spec/**"]);
+        assert_eq!(
+            left("pytest checks/unit", &["checks/**", "**/*.py", "*.*"]),
+            ["**/*_test.py", "**/conftest.py", "**/test_*.py", "test/**", "tests/**",]
+        );
+        assert_eq!(left("python check.py", &[]), [""; 0]);
     }
 }
