@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a status outside `status` (2xx where absent) | revise `http_status` |
 //! | the body lacks a text or does not match | revise `http_body` |
-//! | the body is not JSON, and `pointer` or `equals` is asked for | revise `http_json` |
+//! | the body is not JSON or an object in it holds a key twice, and `pointer` or `equals` is asked for | revise `http_json` |
 //! | no value at `pointer`, or another than `equals` | revise `http_value` |
 //! | not found, but the body is longer than what is read of it | inconclusive `content_cut` |
 //! | no name, no connection, no answer in time, a broken answer, too many redirects | inconclusive with the code of [`EgressError`](probity_egress::EgressError) |

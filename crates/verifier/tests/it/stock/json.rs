@@ -1,7 +1,7 @@
 //! `json:PATH` and `json:-`.
 
 use super::bed::Bed;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn documents_pass_and_fail_each_in_its_own_way() {
@@ -64,4 +64,57 @@ fn the_claim_is_a_document_too() {
     assert_eq!(bed.says("json:-"), "revise json_syntax");
     bed.claim.output = Some(json!({"ok": 1}));
     assert_eq!(bed.says("json:-,pointer=/ok,equals=1"), "pass");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_wherever_it_is() {
+    let mut bed = Bed::new();
+    bed.start();
+    let twice = r#"{"state": "pending", "state": "done"}"#;
+    for (name, text) in [
+        ("later.json", twice.to_owned()),
+        ("earlier.json", r#"{"state": "done", "state": "pending"}"#.to_owned()),
+        ("same.json", r#"{"state": "done", "state": "done"}"#.to_owned()),
+        ("escaped.json", r#"{"state": "pending", "st\u0061te": "done"}"#.to_owned()),
+        ("below.json", format!(r#"{{"state": "done", "rows": [1, {{"deep": {twice}}}]}}"#)),
+    ] {
+        // A reader that takes the last of the two sees nothing odd.
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{name}");
+        bed.write(name, &text);
+        bed.table(&[
+            (&format!("json:{name}"), "revise json_syntax"),
+            (&format!("json:{name},pointer=/state,equals=done"), "revise json_syntax"),
+            (&format!("json:{name},schema={{\"type\":\"object\"}}"), "revise json_syntax"),
+        ]);
+        bed.claim.response = text;
+        assert_eq!(bed.says("json:-,pointer=/state,equals=done"), "revise json_syntax", "{name}");
+    }
+    let reason = bed.reason("json:later.json,pointer=/state,equals=done");
+    assert!(reason.contains("the key `state` stands twice in one object"), "{reason}");
+    assert!(reason.contains("line 1 column"), "{reason}");
+    // The same key in two objects, and keys that differ in case, are apart.
+    bed.write(
+        "apart.json",
+        r#"{"state": "done", "State": 1, "rows": [{"state": 1}, {"state": 2}]}"#,
+    );
+    assert_eq!(bed.says("json:apart.json,pointer=/state,equals=done"), "pass");
+}
+
+#[test]
+fn a_document_may_be_127_levels_deep() {
+    let mut bed = Bed::new();
+    bed.start();
+    let nested = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    bed.write("lists.json", nested("[", "", "]", 127));
+    bed.write("objects.json", nested("{\"a\":", "1", "}", 127));
+    bed.write("deeper.json", nested("[", "", "]", 128));
+    bed.write("abyss.json", nested("{\"a\":", "1", "}", 200_000));
+    bed.table(&[
+        ("json:lists.json", "pass"),
+        ("json:objects.json", "pass"),
+        ("json:deeper.json", "revise json_syntax"),
+        ("json:abyss.json", "revise json_syntax"),
+    ]);
 }
