@@ -126,12 +126,13 @@ async fn what_may_change_may_change() {
 /// What is sealed is what the log says, not what the plan of the one who takes the run up comes to.
 #[tokio::test]
 async fn the_seal_outlives_the_driver() {
-    let changes: [(fn(&std::path::Path), Outcome); 3] = [
-        (|_| {}, Outcome::Verified),
-        (|path| std::fs::write(path, "lax").unwrap(), Outcome::Rejected),
-        (|path| std::fs::remove_file(path).unwrap(), Outcome::Rejected),
+    let changes: [fn(&std::path::Path); 3] = [
+        |_| {},
+        |path| std::fs::write(path, "lax").unwrap(),
+        |path| std::fs::remove_file(path).unwrap(),
     ];
-    for (change, outcome) in changes {
+    let outcomes = [Outcome::Verified, Outcome::Rejected, Outcome::Rejected];
+    for (change, outcome) in changes.into_iter().zip(outcomes) {
         let rig = rig();
         let eye = Eye::then(&rig, Ok(Verdict::pass()));
         let (engine, died) = (rig.engine(), Notify::new());
