@@ -195,6 +195,8 @@ impl Driver<'_> {
     /// What an interrupted driver knew beside its log.
     async fn restore(&mut self) -> Result<(), EngineError> {
         if let Some(world) = self.machine.baseline() {
+            let sealed = self.journal.judge(world.judge).await?;
+            self.plan.judge = Arc::new(self.plan.judge.as_sealed(&sealed));
             self.before = self.manifest(world.manifest).await?;
         }
         if let Some(world) = self.machine.observed() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use probity_core::{Digest, Entry, RunId};
 use probity_record::Chain;
 use probity_store::{AppendError, Batch, Store};
+use probity_verifier::JudgeManifest;
 
 use crate::EngineError;
 use crate::content::Blob;
@@ -62,6 +63,15 @@ impl Journal {
     pub(crate) async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
         let bytes = self.store.get(&digest, MAX_BLOB_BYTES).await?;
         bytes.ok_or(EngineError::BlobMissing { digest })
+    }
+
+    /// Reads the judge's manifest that the log names.
+    pub(crate) async fn judge(&self, digest: Digest) -> Result<JudgeManifest, EngineError> {
+        JudgeManifest::from_bytes(&self.blob(digest).await?).map_err(|error| EngineError::Content {
+            what: "judge",
+            digest,
+            detail: error.to_string(),
+        })
     }
 
     /// Waits until somebody else appends to this run. A driver that is overtaken learns it here while

@@ -220,11 +220,13 @@ impl<'a> Builder<'a> {
     /// Puts everything a check is decided by under seal: declared inputs, and files of the
     /// workspace that its command line runs.
     fn seal_inputs(&mut self, spec: &CheckSpec, id: &Code) -> Result<(), PrepareError> {
-        let mut judge = self.judge.clone();
         let inputs = spec.inputs();
-        for glob in &inputs {
-            judge = judge.inputs(glob)?;
-        }
+        let command = spec.command_line().map(CommandLine::of_line);
+        let named = command.as_ref().map(|command| command.files_named_in(&self.workspace));
+        let judges = named.into_iter().flatten().filter(|file| file.role == Role::Judge);
+        let judges: Vec<String> = judges.map(|file| file.path).collect();
+        self.judge =
+            self.judge.clone().check_inputs(&inputs, &judges, &spec.may_change().to_vec())?;
         // One pattern alone may be meant for files that are not to appear, so this is no error.
         let matches =
             |glob: &String| !self.workspace.glob(glob, 1).is_ok_and(|found| found.is_empty());
@@ -234,19 +236,9 @@ impl<'a> Builder<'a> {
                 inputs.join("`, `")
             ));
         }
-        for glob in spec.may_change() {
-            judge = judge.may_change(glob)?;
+        if let Some(command) = &command {
+            self.warn_of_undeclared(spec, id, command);
         }
-        if let Some(line) = spec.command_line() {
-            let command = CommandLine::of_line(line);
-            let named = command.files_named_in(&self.workspace);
-            let judges = named.iter().filter(|file| file.role == Role::Judge);
-            for file in judges {
-                judge = judge.file(&file.path)?;
-            }
-            self.warn_of_undeclared(spec, id, &command);
-        }
-        self.judge = judge;
         Ok(())
     }
 

@@ -112,6 +112,10 @@ impl External {
                 finished.stdout.total_bytes
             )));
         }
+        // A list of the right length would be taken for the table.
+        if finished.stdout.head.trim_ascii_start().starts_with(b"[") {
+            return Err(refused("the verifier's output is no verdict: it is a list".to_owned()));
+        }
         let returned: Returned = serde_json::from_slice(&finished.stdout.head)
             .map_err(|error| refused(format!("the verifier's output is no verdict: {error}")))?;
         returned.verdict().map_err(|why| refused(why.to_owned()))

@@ -107,7 +107,7 @@ async fn freshness(
     }
     let now = Now::observe(request, &run, programs).await?;
     let changed = changes(&Changes::between(&before, &now.manifest));
-    let judge = match now.plan.judge.check(&sealed) {
+    let judge = match now.plan.judge.as_sealed(&sealed).check(&sealed) {
         Ok(()) => Vec::new(),
         Err(tampered) => tampered
             .into_iter()

@@ -68,6 +68,16 @@ const READERS: [&str; 33] = [
     "echo",
 ];
 
+/// Readers whose `-f` names a file of code.
+const CODE_READERS: [&str; 9] =
+    ["awk", "sed", "jq", "yq", "grep", "egrep", "fgrep", "rg", "xmllint"];
+
+/// Programs that run a program from standard input.
+const INTERPRETERS: [&str; 13] = [
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "node", "ruby", "perl", "php", "lua",
+    "deno",
+];
+
 /// A command, taken apart into its simple commands: `a && b | c` has three.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
@@ -132,9 +142,11 @@ impl CommandLine {
     pub fn files_named_in(&self, workspace: &Workspace) -> Vec<NamedFile> {
         let mut named = BTreeMap::new();
         let mut folders = vec![String::new()];
+        // What a reader prints may be what an interpreter beside it runs.
+        let is_fed = self.simple.iter().any(Simple::runs_its_input);
         for simple in &self.simple {
             folders.extend(simple.folders().map(str::to_owned));
-            for (word, role) in simple.candidates() {
+            for (word, role) in simple.candidates(is_fed) {
                 for folder in &folders {
                     if let Some(path) = file_at(workspace, folder, &word) {
                         let known = named.entry(path).or_insert(role);
@@ -181,6 +193,18 @@ impl Simple {
         self.words.get(self.program + 1..).unwrap_or_default()
     }
 
+    /// Whether the program runs what it is given on standard input: an interpreter without a file.
+    fn runs_its_input(&self) -> bool {
+        let name = self.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let mut previous = "";
+        let has_file = self.arguments().iter().any(|word| {
+            let is_redirected = matches!(previous, "<" | ">");
+            previous = word;
+            !is_redirected && !word.starts_with(['-', '<', '>'])
+        });
+        INTERPRETERS.contains(&name) && !has_file
+    }
+
     fn folders(&self) -> impl Iterator<Item = &str> {
         let after = |flag: &'static str| {
             let at = self.words.iter().position(|word| word == flag);
@@ -193,15 +217,19 @@ impl Simple {
     }
 
     /// Texts that may be paths, with what they would be.
-    fn candidates(&self) -> Vec<(String, Role)> {
+    fn candidates(&self, is_fed: bool) -> Vec<(String, Role)> {
         let program = self.program();
-        let reads_only = READERS.contains(&program);
+        let runs_others =
+            self.words.iter().any(|word| matches!(word.as_str(), "-exec" | "-execdir"));
+        let reads_only = READERS.contains(&program) && !is_fed && !runs_others;
+        let takes_code = CODE_READERS.contains(&program);
         let mut candidates = Vec::new();
         let mut previous = "";
         for (at, word) in self.words.iter().enumerate() {
-            let is_code_flag = matches!(previous, "-f" | "--file" | "--from-file");
+            let is_code_flag = takes_code && matches!(previous, "-f" | "--file" | "--from-file");
             let role = match previous {
-                "<" | ">" => Role::Subject,
+                ">" => Role::Subject,
+                "<" if !self.runs_its_input() => Role::Subject,
                 _ if reads_only && at != self.program && !is_code_flag => Role::Subject,
                 _ => Role::Judge,
             };

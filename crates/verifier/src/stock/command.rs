@@ -146,6 +146,12 @@ fn said(finished: &Finished) -> String {
         .map_or_else(String::new, |words| format!("; it said: {words}"))
 }
 
+/// Words that the shell carries out itself.
+const BUILTINS: [&str; 22] = [
+    ".", ":", "[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "printf",
+    "read", "return", "set", "shift", "test", "trap", "true", "ulimit", "umask", "unset",
+];
+
 /// The fault behind an exit code by which the shell says that it could not run the line's program.
 pub(crate) fn unusable(code: i32, line: &str, root: &Path) -> Option<Fault> {
     let (word, what) = match code {
@@ -153,7 +159,14 @@ pub(crate) fn unusable(code: i32, line: &str, root: &Path) -> Option<Fault> {
         126 => ("command_not_executable", "cannot be executed"),
         _ => return None,
     };
+    // In a longer line, or from a builtin, the code says nothing about a program that is missing.
+    if line.contains(['|', '&', ';', '\n', '(']) {
+        return None;
+    }
     let program = program_of(line);
+    if program.is_some_and(|program| BUILTINS.contains(&program)) {
+        return None;
+    }
     if program.is_some_and(|program| comes_from_workspace(program, root) || is_usable(program)) {
         return None;
     }

@@ -232,8 +232,10 @@ impl Asked {
         if self.created {
             tally.key("created");
             if since != Since::Created && ctx.phase == Phase::After {
-                let reason =
-                    format!("{kind} `{path}` was there before the run; expected a new one");
+                let reason = match since {
+                    Since::Later => format!("{kind} `{path}` was made after the claim, by a check"),
+                    _ => format!("{kind} `{path}` was there before the run; expected a new one"),
+                };
                 tally.miss("file_not_created", reason);
             }
         }
@@ -244,7 +246,7 @@ impl Asked {
             tally.key(key);
             match since {
                 Since::Created | Since::Modified => {}
-                Since::Same | Since::NotCovered => {
+                Since::Same | Since::Later | Since::NotCovered => {
                     let reason = format!("{kind} `{path}` has the same content as before the run");
                     tally.miss("file_unchanged", reason);
                 }

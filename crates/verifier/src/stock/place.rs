@@ -84,8 +84,15 @@ pub(super) enum Since {
     Same,
     /// There before, but unreadable then or now.
     Unknown,
+    /// Made after the claim was read: by a check, or by whatever still runs.
+    Later,
     /// The snapshot leaves the path out.
     NotCovered,
+}
+
+/// Whether the snapshot looked into the folder that the path is in.
+fn is_covered(ctx: &CheckContext, key: &str) -> bool {
+    key.rsplit_once('/').is_none_or(|(folder, _)| ctx.after.get(folder).is_some())
 }
 
 /// Compares an entry that exists now with the one before the run, by content.
@@ -94,6 +101,7 @@ pub(super) fn since_run_start(ctx: &CheckContext, key: &str) -> Since {
         return Since::Same;
     }
     match (ctx.before.get(key), ctx.after.get(key)) {
+        (_, None) if is_covered(ctx, key) => Since::Later,
         (_, None) => Since::NotCovered,
         (None, Some(_)) => Since::Created,
         (Some(was), Some(is)) if was.kind != is.kind => Since::Modified,

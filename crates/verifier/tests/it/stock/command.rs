@@ -28,6 +28,8 @@ fn exit_and_output_pass_and_fail_each_in_its_own_way() {
         ("command:no-such-program-here --all", "fault command_not_found"),
         ("command:no-such-program-here,exit=127", "pass"),
         ("command:/no/such/program", "fault command_not_found"),
+        ("command:cd . && ./no-such-script", "revise command_exit"),
+        ("command:exit 127", "revise command_exit"),
         ("command:/dev/null", "fault command_not_executable"),
         // The delegate's own files are the delegate's to provide.
         ("command:./gone.sh", "revise command_exit"),

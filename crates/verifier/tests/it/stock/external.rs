@@ -30,6 +30,7 @@ fn the_return_table_row_by_row() {
         (r#"{"verified": "yes"}"#, "fault external_output"),
         (r#"{"verified": 1}"#, "fault external_output"),
         (r#"{"verified": null}"#, "fault external_output"),
+        (r#"[true, null, "", null, [], null, null]"#, "fault external_output"),
         (r#"{"verified": true, "verified": false}"#, "fault external_output"),
         (r#"{"verified": false, "reason": 3}"#, "fault external_output"),
         (r#"{"verified": false, "code": "Not A Word"}"#, "fault external_output"),
