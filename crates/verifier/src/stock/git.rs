@@ -5,7 +5,7 @@
 //! | the workspace's root holds no repository | revise `git_no_repository` |
 //! | the ref or id names no commit | revise `git_missing` |
 //! | `created`, and the commit was in the history of a ref before the run | revise `git_not_created`; always so before the delegate |
-//! | `clean`, and something is uncommitted, untracked or hidden from `git status` | revise `git_dirty` |
+//! | `clean`, and something is staged, differs from `HEAD` in content, or is untracked | revise `git_dirty` |
 //! | `pushed`, and there is no such remote | revise `git_no_remote` |
 //! | `pushed`, and no ref of the remote is at the commit or past it | revise `git_not_pushed` |
 //! | `contains_path`, and the commit's tree lacks it | revise `git_no_path` |
@@ -15,18 +15,24 @@
 //! | Git is not installed, cannot be started or watched | fault `git_not_found`, or the code of [`SandboxError`] |
 //! | the remote is on a host that the egress policy does not allow, or speaks another protocol | fault `egress_denied` |
 //! | `created`, and the run holds no [`baseline`] | fault `git_no_baseline` |
+//! | `clean`, and no temporary folder outside the workspace can be made | fault `git_no_scratch` |
 //!
 //! Only commands that read are run. The repository's configuration, which the delegate may have
 //! written, can start no program through them: hooks, the file-system monitor and the pager are off,
-//! filters are emptied, replaced objects and grafts are not followed, missing objects are not
-//! fetched. A remote that was there before the run is asked at the address it had then.
+//! replaced objects and grafts are not followed, missing objects are not fetched. A remote that was there before the run is asked at the address it had then.
+//!
+//! `clean` hashes every tracked file anew. Untracked files are left out only by a `.gitignore` that
+//! `HEAD` holds, or by `.git/info/exclude` if it is that of before the run; an untracked `.gitignore`
+//! is itself dirty, and the lists of `core.excludesFile` do not count. Filters of the repository's
+//! own configuration do not run, so the files that such a filter rewrites are dirty; filters of the
+//! user's or the system's configuration run.
 
 mod baseline;
+mod clean;
 mod plumbing;
 mod remote;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use probity_core::{Evidence, Fault, Phase, Verdict};
@@ -40,7 +46,6 @@ use super::place::locate;
 use super::tally::Tally;
 use super::{first_words, unanswered};
 use crate::spec::GitSpec;
-use crate::workspace::{Kind, path_of};
 use crate::{CheckContext, Verifier};
 
 /// Paths that a reason names.
@@ -65,7 +70,7 @@ impl Git {
         let spec = &self.spec;
         let mut tally = Tally::default();
         let source = format!("git:{}", spec.reference);
-        let repository = Repository::open(ctx, &self.launcher).await?;
+        let repository = Repository::open(ctx, &self.launcher);
         let shown = &spec.reference;
         if spec.exists {
             tally.key("exists");
@@ -191,30 +196,14 @@ fn no_repository(spec: &GitSpec) -> Verdict {
         .with_evidence(Evidence::new(format!("git:{}", spec.reference), "no repository"))
 }
 
-/// Regular files that the run wrote, by names that Git's line-wise input can carry.
-fn touched(ctx: &CheckContext) -> impl Iterator<Item = String> {
-    let changes = ctx.changes();
-    let paths: Vec<String> = changes.created.iter().chain(&changes.modified).cloned().collect();
-    let after = Arc::clone(&ctx.after);
-    paths.into_iter().filter(move |path| {
-        let plain = path_of(path).is_some_and(|it| it.to_str() == Some(path.as_str()));
-        let is_file = after.get(path).is_some_and(|entry| entry.kind == Kind::File);
-        plain && is_file && !path.contains('\n')
-    })
-}
-
 async fn clean(
     repository: &Repository<'_>,
     ctx: &CheckContext,
     tally: &mut Tally,
 ) -> Result<(), Stop> {
     tally.key("clean");
-    let mut dirty = repository.dirty().await?;
-    if !baseline::excludes_are_kept(ctx.before.facts(), repository, &ctx.workspace).await? {
-        dirty.extend(repository.untracked_by_its_own_rules().await?);
-    }
-    let touched: Vec<String> = touched(ctx).filter(|path| !dirty.contains(path)).collect();
-    dirty.extend(repository.rewritten(&touched).await?);
+    let with_own_excludes = baseline::excludes_are_kept(ctx.before.facts(), &ctx.workspace);
+    let dirty = clean::dirty(repository, with_own_excludes).await?;
     if dirty.is_empty() {
         return Ok(());
     }

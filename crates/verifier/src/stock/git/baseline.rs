@@ -16,12 +16,13 @@ pub const BASELINE_PRESENT: &str = "git";
 const TIP: &str = "git.ref:";
 const REMOTE: &str = "git.remote:";
 const EXCLUDES: &str = "git.excludes";
-/// Where a repository keeps rules that no commit holds, and how much of it is read.
-const EXCLUDE_LIST: &str = ".git/info/exclude";
+/// Where a repository keeps exclude rules that no commit holds, and how much of it is read.
+pub(super) const EXCLUDE_LIST: &str = ".git/info/exclude";
 const MAX_EXCLUDE_BYTES: u64 = 16 << 20;
 
 /// Reads the facts that `git` checks compare with: the commit of every ref and of `HEAD`, the
-/// address of every remote, and what is left out of `git status` by rules that no commit holds. They belong into the manifest of the state before the delegate.
+/// address of every remote, and the content of the exclude list that no commit holds. They belong
+/// into the manifest of the state before the delegate.
 ///
 /// # Errors
 /// A fault as the `git` check's own; a repository that cannot be read is `git_no_baseline`.
@@ -38,13 +39,12 @@ pub async fn baseline(
         return Ok(facts);
     }
     let read = async {
-        let repository = Repository::at(workspace, launcher, timeout, cancel).await?;
-        let excludes = excludes(&repository, workspace).await?;
-        Ok((repository.tips().await?, repository.remotes().await?, excludes))
+        let repository = Repository::at(workspace, launcher, timeout, cancel);
+        Ok((repository.tips().await?, repository.remotes().await?))
     };
     match read.await {
-        Ok((tips, remotes, excludes)) => {
-            facts.insert(EXCLUDES.to_owned(), excludes);
+        Ok((tips, remotes)) => {
+            facts.extend(excludes(workspace).map(|digest| (EXCLUDES.to_owned(), digest)));
             facts.insert(BASELINE_PRESENT.to_owned(), "present".to_owned());
             facts.extend(tips.into_iter().map(|(name, commit)| (format!("{TIP}{name}"), commit)));
             facts.extend(remotes.into_iter().map(|(name, url)| (format!("{REMOTE}{name}"), url)));
@@ -59,28 +59,20 @@ pub async fn baseline(
     }
 }
 
-/// Whether the rules that no commit holds are those of before the run. Without a baseline they are
-/// taken as they stand.
-pub(super) async fn excludes_are_kept(
-    facts: &BTreeMap<String, String>,
-    repository: &Repository<'_>,
-    workspace: &Workspace,
-) -> Result<bool, Stop> {
-    match facts.get(EXCLUDES) {
-        Some(before) => Ok(*before == excludes(repository, workspace).await?),
-        None => Ok(true),
+/// Whether the repository has an exclude list of its own that is the one of before the run. Without
+/// a baseline it is taken as it stands.
+pub(super) fn excludes_are_kept(facts: &BTreeMap<String, String>, workspace: &Workspace) -> bool {
+    let Some(is) = excludes(workspace) else { return false };
+    match facts.get(BASELINE_PRESENT) {
+        Some(_) => facts.get(EXCLUDES) == Some(&is),
+        None => true,
     }
 }
 
-/// The repository's own list and the file that a setting names, as one text to compare.
-async fn excludes(repository: &Repository<'_>, workspace: &Workspace) -> Result<String, Stop> {
-    let list = match workspace.digest(EXCLUDE_LIST, MAX_EXCLUDE_BYTES) {
-        Ok(Some((digest, _))) => digest.to_string(),
-        Ok(None) => "absent".to_owned(),
-        Err(error) => error.code().to_owned(),
-    };
-    let named = repository.excludes_file().await?.unwrap_or_default();
-    Ok(format!("{list} {named}"))
+/// The content of the exclude list, where it is a file inside the workspace.
+fn excludes(workspace: &Workspace) -> Option<String> {
+    let (digest, _) = workspace.digest(EXCLUDE_LIST, MAX_EXCLUDE_BYTES).ok()??;
+    Some(digest.to_string())
 }
 
 /// The commits that refs were at.

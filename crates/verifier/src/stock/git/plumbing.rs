@@ -1,9 +1,9 @@
 //! The Git commands that a check asks, and how they are kept from doing anything else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use probity_core::{Fault, Verdict};
@@ -18,13 +18,18 @@ use crate::{CheckContext, Workspace};
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
 
 /// Settings that outrank every configuration file.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 18] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.untrackedCache=false",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.fileMode=true",
+    "core.symlinks=true",
+    "core.ignoreCase=false",
+    "core.autocrlf=false",
+    "core.sparseCheckout=false",
+    "core.excludesFile=/dev/null",
     "core.commitGraph=false",
     "core.attributesFile=/dev/null",
     "core.bare=false",
@@ -67,26 +72,32 @@ pub(super) struct Repository<'a> {
     cancel: &'a CancellationToken,
     limit: Duration,
     started: Instant,
-    /// Settings that empty the filters of the repository's configuration.
-    filters: Vec<String>,
 }
 
 impl<'a> Repository<'a> {
-    pub(super) async fn open(ctx: &'a CheckContext, launcher: &'a Launcher) -> Result<Self, Stop> {
-        Self::at(&ctx.workspace, launcher, ctx.timeout, &ctx.cancel).await
+    pub(super) fn open(ctx: &'a CheckContext, launcher: &'a Launcher) -> Self {
+        Self::at(&ctx.workspace, launcher, ctx.timeout, &ctx.cancel)
     }
 
-    pub(super) async fn at(
+    pub(super) fn at(
         workspace: &Workspace,
         launcher: &'a Launcher,
         limit: Duration,
         cancel: &'a CancellationToken,
-    ) -> Result<Self, Stop> {
+    ) -> Self {
         let root = workspace.root().to_path_buf();
         let started = Instant::now();
-        let mut repository = Self { root, launcher, cancel, limit, started, filters: Vec::new() };
-        repository.filters = repository.filter_settings().await?;
-        Ok(repository)
+        Self { root, launcher, cancel, limit, started }
+    }
+
+    /// A repository in a folder of this one, with the same time left.
+    pub(super) fn below(&self, path: &Path) -> Self {
+        Self { root: self.root.join(path), ..*self }
+    }
+
+    /// The working tree.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The commit that a ref or an id names.
@@ -143,7 +154,7 @@ impl<'a> Repository<'a> {
         let mut remotes = BTreeMap::new();
         for pattern in [r"^remote\..*\.url$", r"^remote\..*\.pushurl$"] {
             let args = ["config", "--null", "--get-regexp", pattern];
-            for entry in self.entries(&args).await? {
+            for entry in self.entries(self.spawn(&args)).await? {
                 let Some((key, url)) = entry.split_once('\n') else { continue };
                 let name = key.strip_prefix("remote.").and_then(|key| key.rsplit_once('.'));
                 if let Some((name, _)) = name {
@@ -176,83 +187,31 @@ impl<'a> Repository<'a> {
         Ok(refs)
     }
 
-    /// Paths that are uncommitted, untracked, or hidden from the comparison by a flag in the index.
-    pub(super) async fn dirty(&self) -> Result<BTreeSet<String>, Stop> {
-        let status = [
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--no-renames",
-            "--untracked-files=all",
-            "--ignore-submodules=none",
-        ];
-        let mut dirty: BTreeSet<String> = self
-            .entries(&status)
-            .await?
-            .iter()
-            .filter_map(|entry| entry.get(3..).map(str::to_owned))
-            .collect();
-        // A lower-case tag is `assume-unchanged`, `S` is `skip-worktree`.
-        let hidden = self.entries(&["ls-files", "-v", "-z"]).await?;
-        dirty.extend(hidden.iter().filter_map(|entry| {
-            let hides = entry.starts_with(|tag: char| tag.is_ascii_lowercase() || tag == 'S');
-            entry.get(2..).filter(|_| hides).map(str::to_owned)
-        }));
-        Ok(dirty)
+    /// Paths whose entry in the index is not the commit's.
+    pub(super) async fn staged_since(&self, commit: &str) -> Result<Vec<String>, Stop> {
+        let args = ["diff-index", "--cached", "--name-only", "-z", "--no-renames"];
+        let spawn = self.spawn(&args).args(["--ignore-submodules=dirty", commit, "--"]);
+        self.entries(spawn).await
     }
 
-    /// Untracked paths that only a list of this machine leaves out, none of the `.gitignore` files.
-    pub(super) async fn untracked_by_its_own_rules(&self) -> Result<Vec<String>, Stop> {
-        let args = ["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"];
-        self.entries(&args).await
+    /// Path and commit of every submodule in a commit.
+    pub(super) async fn submodules(&self, commit: &str) -> Result<Vec<(String, String)>, Stop> {
+        // `-d` leaves the files out.
+        let listed = self.entries(self.spawn(&["ls-tree", "-r", "-d", "-z", commit])).await?;
+        let submodule = |entry: &String| {
+            let (id, path) = entry.strip_prefix("160000 commit ")?.split_once('\t')?;
+            Some((path.to_owned(), id.to_owned()))
+        };
+        Ok(listed.iter().filter_map(submodule).collect())
     }
 
-    /// The file that a setting names as a list of what is left out.
-    pub(super) async fn excludes_file(&self) -> Result<Option<String>, Stop> {
-        self.optional(&["config", "--get", "core.excludesFile"]).await
-    }
-
-    /// Of these paths the tracked regular files whose content is not that of the index. Git looks at
-    /// size and time first, and both can be forged. Not told where the repository names filters:
-    /// they are not run here, and without them the content is another.
-    pub(super) async fn rewritten(&self, paths: &[String]) -> Result<Vec<String>, Stop> {
-        if paths.is_empty() || !self.filters.is_empty() {
-            return Ok(Vec::new());
+    /// What a command prints, without the line break at its end.
+    pub(super) async fn text(&self, args: &[&str]) -> Result<Vec<u8>, Stop> {
+        let mut text = self.success(self.spawn(args)).await?.stdout.head;
+        if text.last() == Some(&b'\n') {
+            text.pop();
         }
-        let listed = self.entries(&["ls-files", "--stage", "-z"]).await?;
-        let index: BTreeMap<&str, &str> = listed
-            .iter()
-            .filter_map(|entry| {
-                let (state, path) = entry.strip_prefix("100")?.split_once('\t')?;
-                Some((path, state.split(' ').nth(1)?))
-            })
-            .collect();
-        let tracked: Vec<(&String, &str)> =
-            paths.iter().filter_map(|path| Some((path, *index.get(path.as_str())?))).collect();
-        if tracked.is_empty() {
-            return Ok(Vec::new());
-        }
-        let input: String = tracked.iter().map(|(path, _)| format!("{path}\n")).collect();
-        let spawn = self.spawn(&["hash-object", "--stdin-paths"]).stdin(input);
-        let hashed = self.success(spawn).await?;
-        let differs = lines(&hashed)?.zip(tracked).filter(|(is, (_, was))| is != was);
-        Ok(differs.map(|(_, (path, _))| path.clone()).collect())
-    }
-
-    async fn filter_settings(&self) -> Result<Vec<String>, Stop> {
-        let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
-        let args = ["config", "--local", "--null", "--name-only", "--get-regexp", pattern];
-        let names = self.entries(&args).await?;
-        Ok(names
-            .into_iter()
-            .map(|name| {
-                if name.ends_with(".required") {
-                    format!("{name}=false")
-                } else {
-                    format!("{name}=")
-                }
-            })
-            .collect())
+        Ok(text)
     }
 
     /// The output of a command that ends with 1 when there is none.
@@ -268,8 +227,8 @@ impl<'a> Repository<'a> {
     }
 
     /// The NUL-separated output of a command; none when it ends with 1.
-    async fn entries(&self, args: &[&str]) -> Result<Vec<String>, Stop> {
-        let finished = self.run(self.spawn(args)).await?;
+    pub(super) async fn entries(&self, spawn: Spawn) -> Result<Vec<String>, Stop> {
+        let finished = self.run(spawn).await?;
         match finished.status() {
             Some(Status::Code(0)) if !finished.stdout.truncated() => Ok(finished
                 .stdout
@@ -284,7 +243,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    async fn success(&self, spawn: Spawn) -> Result<Finished, Stop> {
+    pub(super) async fn success(&self, spawn: Spawn) -> Result<Finished, Stop> {
         let finished = self.run(spawn).await?;
         if finished.success() { Ok(finished) } else { Err(failed(&finished)) }
     }
@@ -306,20 +265,19 @@ impl<'a> Repository<'a> {
     }
 
     /// A command on this repository, wherever Git would look for one.
-    fn spawn(&self, args: &[&str]) -> Spawn {
+    pub(super) fn spawn(&self, args: &[&str]) -> Spawn {
         self.bare(args)
             .cwd(&self.root)
             .env("GIT_DIR", self.root.join(".git"))
             .env("GIT_WORK_TREE", &self.root)
     }
 
-    fn bare(&self, args: &[&str]) -> Spawn {
-        let settings = SETTINGS.iter().copied().chain(self.filters.iter().map(String::as_str));
+    pub(super) fn bare(&self, args: &[&str]) -> Spawn {
         let mut spawn = Spawn::new("git").max_output_bytes(MAX_OUTPUT_BYTES).env("LC_ALL", "C");
         for (name, value) in VARIABLES {
             spawn = spawn.env(name, value);
         }
-        for setting in settings {
+        for setting in SETTINGS {
             spawn = spawn.args(["-c", setting]);
         }
         spawn.args(args.iter().copied())

@@ -182,10 +182,8 @@ fn clean_sees_what_is_uncommitted_untracked_or_hidden() {
 #[test]
 fn clean_is_not_told_what_to_overlook_after_the_run_began() {
     let mut bed = repository();
-    git(&bed, &["config", "core.excludesFile", ".git/mine"]);
-    bed.write(".git/mine", "mine.txt\n");
     bed.write(".git/info/exclude", "notes.txt\n");
-    bed.write("notes.txt", "private").write("mine.txt", "private");
+    bed.write("notes.txt", "private");
     bed.start();
     assert_eq!(bed.says("git:HEAD,clean"), "pass");
 
@@ -198,7 +196,7 @@ fn clean_is_not_told_what_to_overlook_after_the_run_began() {
     bed.remove("scratch.txt");
     assert_eq!(bed.says("git:HEAD,clean"), "pass");
 
-    bed.write("scratch.txt", "1").write(".git/other", "notes.txt\nmine.txt\nscratch.txt\n");
+    bed.write("scratch.txt", "1").write(".git/other", "notes.txt\nscratch.txt\n");
     git(&bed, &["config", "core.excludesFile", ".git/other"]);
     assert_eq!(git(&bed, &["status", "--porcelain"]), "");
     assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
@@ -224,6 +222,135 @@ fn clean_goes_by_content_where_size_and_time_are_forged() {
     forge(&bed);
     assert_eq!(git(&bed, &["status", "--porcelain"]), "");
     assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `a.txt`");
+}
+
+#[test]
+fn clean_counts_only_ignore_rules_of_the_commit() {
+    let mut bed = repository();
+    commit(&bed, ".gitignore", "cache/\n*.log\n");
+    bed.start();
+    // Rules of the commit reach first, so what is below them does not count.
+    bed.write("cache/.gitignore", "*\n").write("cache/deep/.gitignore", "*\n");
+    bed.write("a.log", "1");
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    bed.write("stash/.gitignore", "*\n").write("stash/evil.txt", "1");
+    assert_eq!(git(&bed, &["status", "--porcelain"]), "");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `stash/.gitignore`");
+    git(&bed, &["add", "--force", "stash/.gitignore"]);
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    git(&bed, &["commit", "--quiet", "-m", "stash"]);
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+}
+
+#[test]
+fn clean_does_not_believe_the_index() {
+    let mut bed = repository();
+    commit(&bed, "a.txt", "good\n");
+    let head = git(&bed, &["rev-parse", "HEAD:a.txt"]);
+    bed.start();
+    bed.write("a.txt", "evil\n");
+    git(&bed, &["add", "a.txt"]);
+    let staged = git(&bed, &["rev-parse", ":a.txt"]);
+    // An entry with the size and time of the file and the id of the commit's content. The checksum
+    // of zeros means that there is none.
+    let bytes = |hex: &str| -> Vec<u8> {
+        (0..20).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect()
+    };
+    let mut index = std::fs::read(bed.path(".git/index")).unwrap();
+    let (from, to) = (bytes(&staged), bytes(&head));
+    let at = index.windows(20).position(|window| window == from).unwrap();
+    index[at..at + 20].copy_from_slice(&to);
+    let end = index.len() - 20;
+    index[end..].fill(0);
+    bed.write(".git/index", &index);
+    // The index is younger than the file, so Git sees no reason to look again.
+    let later = std::time::SystemTime::now() + Duration::from_secs(60);
+    let file = std::fs::File::options().write(true).open(bed.path(".git/index")).unwrap();
+    file.set_modified(later).unwrap();
+    assert_eq!(git(&bed, &["--no-optional-locks", "status", "--porcelain"]), "");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `a.txt`");
+    // The check writes nothing to the repository.
+    assert_eq!(std::fs::read(bed.path(".git/index")).unwrap(), index);
+
+    // The other way round: the file is the commit's, another content is staged.
+    bed.remove(".git/index");
+    git(&bed, &["reset", "--quiet", "--hard"]);
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    bed.write("a.txt", "evil\n");
+    git(&bed, &["add", "a.txt"]);
+    bed.write("a.txt", "good\n");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `a.txt`");
+}
+
+#[test]
+fn clean_takes_no_setting_or_attribute_of_the_repository() {
+    let mut bed = repository();
+    commit(&bed, "a.txt", "good\n");
+    bed.start();
+    git(&bed, &["config", "core.fileMode", "false"]);
+    bed.chmod("a.txt", 0o755);
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    bed.chmod("a.txt", 0o644);
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+
+    git(&bed, &["config", "core.autocrlf", "input"]);
+    bed.write("a.txt", "good\r\n");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    git(&bed, &["config", "--unset", "core.autocrlf"]);
+    bed.write(".git/info/attributes", "* text\n");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+    bed.write("a.txt", "good\n");
+
+    git(&bed, &["config", "core.ignoreCase", "true"]);
+    bed.write("A.TXT", "1");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `A.TXT`");
+    bed.remove("A.TXT").remove("a.txt").link("a.txt", "b");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
+}
+
+#[test]
+fn clean_looks_into_submodules() {
+    let mut bed = repository();
+    git(&bed, &["submodule", "--quiet", "add", "../origin.git", "lib/sub"]);
+    git(&bed, &["commit", "--quiet", "-m", "sub"]);
+    bed.start();
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    bed.write("lib/sub/a.txt", "evil");
+    git(&bed, &["-C", "lib/sub", "update-index", "--assume-unchanged", "a.txt"]);
+    assert_eq!(git(&bed, &["status", "--porcelain"]), "");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `lib/sub/a.txt`");
+    bed.write("lib/sub/a.txt", "1");
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    commit(&bed, "b.txt", "1");
+    git(&bed, &["-C", "lib/sub", "commit", "--quiet", "--allow-empty", "-m", "b"]);
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `lib/sub`");
+    git(&bed, &["submodule", "--quiet", "deinit", "--all", "--force"]);
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    bed.write("lib/sub/evil.txt", "1");
+    assert_eq!(bed.reason("git:HEAD,clean"), "the working tree is not clean: `lib/sub`");
+}
+
+#[test]
+fn clean_before_the_first_commit_means_empty() {
+    let mut bed = repository();
+    bed.start();
+    git(&bed, &["checkout", "--quiet", "--orphan", "fresh"]);
+    assert_eq!(bed.says("git:main,clean"), "revise git_dirty");
+    git(&bed, &["rm", "--quiet", "--cached", "a.txt"]);
+    assert_eq!(bed.reason("git:main,clean"), "the working tree is not clean: `a.txt`");
+    bed.remove("a.txt");
+    assert_eq!(bed.says("git:main,clean"), "pass");
+}
+
+#[test]
+fn clean_works_with_long_ids() {
+    let mut bed = Bed::new();
+    git(&bed, &["init", "--quiet", "--object-format=sha256"]);
+    commit(&bed, "a.txt", "1");
+    bed.start();
+    assert_eq!(bed.says("git:HEAD,clean"), "pass");
+    bed.write("a.txt", "2");
+    assert_eq!(bed.says("git:HEAD,clean"), "revise git_dirty");
 }
 
 #[test]
