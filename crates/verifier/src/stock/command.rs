@@ -113,7 +113,7 @@ impl Verifier for Command {
 
 /// A command line of the operator, with the bounds of the check.
 pub(crate) fn shell(line: &str, env: &[String], ctx: &CheckContext) -> Spawn {
-    let spawn = Spawn::new("sh")
+    let spawn = Spawn::new("/bin/sh")
         .args(["-c", line])
         .cwd(ctx.workspace.root())
         .timeout(ctx.timeout)
