@@ -7,7 +7,9 @@
 //! | `created`, and the commit was in the history of a ref before the run | revise `git_not_created`; always so before the delegate |
 //! | `clean`, and something is staged, differs from `HEAD` in content, or is untracked | revise `git_dirty` |
 //! | `pushed`, and there is no such remote | revise `git_no_remote` |
-//! | `pushed`, and no ref of the remote is at the commit or past it | revise `git_not_pushed` |
+//! | `pushed` of a branch or a tag, and the remote's ref of the same name is neither at the commit nor past it | revise `git_not_pushed` |
+//! | `pushed` of `HEAD` on a branch, and the same of the branch's name and of what it followed on that remote before the run | revise `git_not_pushed` |
+//! | `pushed` of a commit id, or of a `HEAD` that was on no branch before either, and the same of every ref of the remote | revise `git_not_pushed` |
 //! | `contains_path`, and the commit's tree lacks it | revise `git_no_path` |
 //! | `reachable_from`, and that ref is missing or its history lacks the commit | revise `git_not_reachable` |
 //! | the remote does not answer, or not in time | inconclusive `git_remote_unreachable`, `git_timeout` |
@@ -30,6 +32,7 @@
 mod baseline;
 mod clean;
 mod plumbing;
+mod pushed;
 mod remote;
 
 use std::collections::BTreeMap;
@@ -42,6 +45,7 @@ use probity_sandbox::Launcher;
 pub use baseline::{BASELINE_PRESENT, baseline};
 
 use self::plumbing::{Repository, Stop};
+use self::pushed::{Destination, Known, destination};
 use super::place::locate;
 use super::tally::Tally;
 use super::{first_words, unanswered};
@@ -162,11 +166,41 @@ impl Git {
         remote::permit(&url, &self.policy).await?;
         let refs = repository.remote_refs(&url).await?;
         tally.saw(Evidence::new(format!("git-remote:{name}"), format!("{} refs", refs.len())));
-        let tips: Vec<String> = refs.into_values().collect();
-        let arrived = tips.iter().any(|tip| tip == commit);
-        if !arrived && !repository.reaches(&tips, commit).await? {
-            let reason = format!("no ref of the remote `{name}` holds the commit of");
-            tally.miss("git_not_pushed", format!("{reason} `{}`", self.spec.reference));
+        let now = repository.branch().await?;
+        let before = ctx.before.facts();
+        let branch = now.as_deref().or_else(|| baseline::branch(before));
+        let tips = repository.tips().await?;
+        let upstream = branch.and_then(|branch| baseline::upstream(before, branch, name));
+        let known = Known { tips: &tips, branch, upstream, remote: name };
+        let shown = &self.spec.reference;
+        let wanted = match destination(shown, commit, &known) {
+            Destination::Anywhere => {
+                let tips: Vec<String> = refs.into_values().collect();
+                if !holds(repository, &tips, commit).await? {
+                    let reason = format!("no ref of the remote `{name}` holds the commit of");
+                    tally.miss("git_not_pushed", format!("{reason} `{shown}`"));
+                }
+                return Ok(());
+            }
+            Destination::Refs(wanted) => wanted,
+        };
+        for any in wanted {
+            let tips: Vec<String> = any
+                .iter()
+                // The second is the commit of an annotated tag.
+                .flat_map(|wanted| [wanted.clone(), format!("{wanted}^{{}}")])
+                .filter_map(|wanted| refs.get(&wanted).cloned())
+                .collect();
+            if !holds(repository, &tips, commit).await? {
+                let any =
+                    any.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+                let reason = if tips.is_empty() {
+                    format!("the remote `{name}` has no {any}; push `{shown}` to it")
+                } else {
+                    format!("{any} of the remote `{name}` does not hold the commit of `{shown}`")
+                };
+                tally.miss("git_not_pushed", reason);
+            }
         }
         Ok(())
     }
@@ -189,6 +223,11 @@ impl Verifier for Git {
             Err(Stop::Fault(fault)) => Err(fault),
         }
     }
+}
+
+/// Whether one of the tips of a remote is at the commit or past it.
+async fn holds(repository: &Repository<'_>, tips: &[String], commit: &str) -> Result<bool, Stop> {
+    Ok(tips.iter().any(|tip| tip == commit) || repository.reaches(tips, commit).await?)
 }
 
 fn no_repository(spec: &GitSpec) -> Verdict {

@@ -15,13 +15,15 @@ use crate::Workspace;
 pub const BASELINE_PRESENT: &str = "git";
 const TIP: &str = "git.ref:";
 const REMOTE: &str = "git.remote:";
+const BRANCH: &str = "git.branch";
+const UPSTREAM: &str = "git.upstream:";
 const EXCLUDES: &str = "git.excludes";
 /// Where a repository keeps exclude rules that no commit holds, and how much of it is read.
 pub(super) const EXCLUDE_LIST: &str = ".git/info/exclude";
 const MAX_EXCLUDE_BYTES: u64 = 16 << 20;
 
-/// Reads the facts that `git` checks compare with: the commit of every ref and of `HEAD`, the
-/// address of every remote, and the content of the exclude list that no commit holds. They belong
+/// Reads the facts that `git` checks compare with: the commit of every ref and of `HEAD`, the branch
+/// that `HEAD` is on, what every branch follows, the address of every remote, and the content of the exclude list that no commit holds. They belong
 /// into the manifest of the state before the delegate.
 ///
 /// # Errors
@@ -40,11 +42,14 @@ pub async fn baseline(
     }
     let read = async {
         let repository = Repository::at(workspace, launcher, timeout, cancel);
-        Ok((repository.tips().await?, repository.remotes().await?))
+        let branches = (repository.branch().await?, repository.upstreams().await?);
+        Ok((repository.tips().await?, repository.remotes().await?, branches))
     };
     match read.await {
-        Ok((tips, remotes)) => {
+        Ok((tips, remotes, (branch, upstreams))) => {
             facts.extend(excludes(workspace).map(|digest| (EXCLUDES.to_owned(), digest)));
+            facts.extend(branch.map(|name| (BRANCH.to_owned(), name)));
+            facts.extend(upstreams.into_iter().map(|(name, at)| (format!("{UPSTREAM}{name}"), at)));
             facts.insert(BASELINE_PRESENT.to_owned(), "present".to_owned());
             facts.extend(tips.into_iter().map(|(name, commit)| (format!("{TIP}{name}"), commit)));
             facts.extend(remotes.into_iter().map(|(name, url)| (format!("{REMOTE}{name}"), url)));
@@ -83,4 +88,18 @@ pub(super) fn tips(facts: &BTreeMap<String, String>) -> impl Iterator<Item = &st
 /// The address that a remote had.
 pub(super) fn remote<'a>(facts: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
     facts.get(&format!("{REMOTE}{name}")).map(String::as_str)
+}
+
+/// The branch that `HEAD` was on.
+pub(super) fn branch(facts: &BTreeMap<String, String>) -> Option<&str> {
+    facts.get(BRANCH).map(String::as_str)
+}
+
+/// The ref of a remote that a branch followed.
+pub(super) fn upstream<'a>(
+    facts: &'a BTreeMap<String, String>,
+    branch: &str,
+    remote: &str,
+) -> Option<&'a str> {
+    facts.get(&format!("{UPSTREAM}{branch}"))?.strip_prefix(remote)?.strip_prefix(' ')
 }

@@ -149,6 +149,33 @@ impl<'a> Repository<'a> {
         Ok(tips)
     }
 
+    /// The branch that `HEAD` is on.
+    pub(super) async fn branch(&self) -> Result<Option<String>, Stop> {
+        self.optional(&["symbolic-ref", "--quiet", "HEAD"]).await
+    }
+
+    /// The remote and the ref there that every branch follows, with a space between.
+    pub(super) async fn upstreams(&self) -> Result<BTreeMap<String, String>, Stop> {
+        let mut remotes = BTreeMap::new();
+        let mut upstreams = BTreeMap::new();
+        for (pattern, is_remote) in
+            [(r"^branch\..*\.remote$", true), (r"^branch\..*\.merge$", false)]
+        {
+            let args = ["config", "--null", "--get-regexp", pattern];
+            for entry in self.entries(self.spawn(&args)).await? {
+                let Some((key, value)) = entry.split_once('\n') else { continue };
+                let name = key.strip_prefix("branch.").and_then(|key| key.rsplit_once('.'));
+                let Some((name, _)) = name else { continue };
+                if is_remote {
+                    remotes.insert(name.to_owned(), value.to_owned());
+                } else if let Some(remote) = remotes.get(name) {
+                    upstreams.insert(format!("refs/heads/{name}"), format!("{remote} {value}"));
+                }
+            }
+        }
+        Ok(upstreams)
+    }
+
     /// Every remote with the address it is pushed to.
     pub(super) async fn remotes(&self) -> Result<BTreeMap<String, String>, Stop> {
         let mut remotes = BTreeMap::new();

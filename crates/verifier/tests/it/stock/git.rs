@@ -409,15 +409,88 @@ fn pushed_means_that_the_remote_has_it() {
     // What this side believes of the remote proves nothing.
     git(&bed, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
     assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
-    git(&bed, &["push", "--quiet", "origin", "HEAD:refs/heads/topic"]);
+    git(&bed, &["push", "--quiet", "origin", "HEAD:refs/heads/main"]);
     assert_eq!(bed.says("git:HEAD,created,clean,pushed=origin"), "pass");
     commit(&bed, "c.txt", "1");
-    git(&bed, &["push", "--quiet", "origin", "HEAD:refs/heads/topic"]);
+    git(&bed, &["push", "--quiet", "origin", "HEAD:refs/heads/main"]);
     assert_eq!(bed.says("git:HEAD~1,pushed=origin"), "pass");
     commit(&bed, "d.txt", "1");
     assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
     std::fs::rename(bed.outside().join("origin.git"), bed.outside().join("moved.git")).unwrap();
     assert_eq!(bed.says("git:HEAD,pushed=origin"), "inconclusive git_remote_unreachable");
+}
+
+#[test]
+fn pushed_means_under_the_name_that_was_asked_for() {
+    let mut bed = repository();
+    bed.start();
+    git(&bed, &["checkout", "--quiet", "-b", "release"]);
+    let id = commit(&bed, "b.txt", "1");
+    git(&bed, &["tag", "-a", "-m", "v1", "v1"]);
+    git(&bed, &["push", "--quiet", "origin", "release:refs/heads/junk"]);
+    bed.table(&[
+        ("git:refs/heads/release,created,pushed=origin", "revise git_not_pushed"),
+        ("git:release,pushed=origin", "revise git_not_pushed"),
+        ("git:v1,pushed=origin", "revise git_not_pushed"),
+        ("git:HEAD,pushed=origin", "revise git_not_pushed"),
+        (&format!("git:{id},pushed=origin"), "pass"),
+        (&format!("git:{},pushed=origin", &id[..10]), "pass"),
+    ]);
+    assert_eq!(
+        bed.reason("git:refs/heads/release,pushed=origin"),
+        "the remote `origin` has no `refs/heads/release`; push `refs/heads/release` to it"
+    );
+    // Leaving the branch does not make it any name.
+    git(&bed, &["checkout", "--quiet", "--detach"]);
+    assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
+    git(&bed, &["checkout", "--quiet", "release"]);
+    // Following another ref since the run started does not make it that name either.
+    git(&bed, &["push", "--quiet", "--set-upstream", "origin", "release:refs/heads/junk"]);
+    assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
+    // Neither does a file that Git takes for a ref of that name.
+    bed.write(".git/release", format!("{id}\n"));
+    assert_eq!(bed.says("git:release,pushed=origin"), "revise git_not_pushed");
+    bed.remove(".git/release");
+
+    git(&bed, &["push", "--quiet", "origin", "main:refs/heads/release", "v1"]);
+    assert_eq!(
+        bed.reason("git:release,pushed=origin"),
+        "`refs/heads/release` of the remote `origin` does not hold the commit of `release`"
+    );
+    assert_eq!(bed.says("git:v1,pushed=origin"), "pass");
+    git(&bed, &["push", "--quiet", "origin", "release"]);
+    bed.table(&[
+        ("git:refs/heads/release,created,pushed=origin", "pass"),
+        ("git:origin/release,pushed=origin", "pass"),
+        ("git:release~1,pushed=origin", "pass"),
+        ("git:HEAD,pushed=origin", "pass"),
+    ]);
+}
+
+#[test]
+fn head_is_pushed_to_what_its_branch_followed_before_the_run() {
+    let mut bed = repository();
+    git(&bed, &["push", "--quiet", "--set-upstream", "origin", "main:refs/heads/trunk"]);
+    bed.start();
+    commit(&bed, "b.txt", "1");
+    assert_eq!(
+        bed.reason("git:HEAD,pushed=origin"),
+        "`refs/heads/main` or `refs/heads/trunk` of the remote `origin` does not hold the commit of `HEAD`"
+    );
+    git(&bed, &["push", "--quiet", "origin", "main:refs/heads/trunk"]);
+    assert_eq!(bed.says("git:HEAD,pushed=origin"), "pass");
+    assert_eq!(bed.says("git:main,pushed=origin"), "revise git_not_pushed");
+}
+
+#[test]
+fn a_head_that_was_never_on_a_branch_is_pushed_anywhere() {
+    let mut bed = repository();
+    git(&bed, &["checkout", "--quiet", "--detach"]);
+    bed.start();
+    commit(&bed, "b.txt", "1");
+    assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
+    git(&bed, &["push", "--quiet", "origin", "HEAD:refs/heads/topic"]);
+    assert_eq!(bed.says("git:HEAD,pushed=origin"), "pass");
 }
 
 #[test]
