@@ -30,11 +30,10 @@ fn the_machine_does_what_the_model_says() {
             if is_late && predicted.rows.len() == predicted.dispatched.len() {
                 *codes.entry(format!("late {way}")).or_default() += 1;
             }
-            // A human gave another turn to a delegate that had used up the time.
-            if predicted.outcome == Outcome::Verified
-                && predicted.rows.len() < predicted.dispatched.len()
-            {
-                *codes.entry(format!("again {way}")).or_default() += 1;
+            // A human gave another turn to a delegate that had used up the time, and it was judged.
+            let has_gap = |row: &probity_sim::Row| row.turn as usize >= predicted.rows.len();
+            if predicted.rows.last().is_some_and(has_gap) {
+                *codes.entry("again".to_owned()).or_default() += 1;
             }
             *codes.entry(way).or_default() += 1;
         }
@@ -70,7 +69,7 @@ fn the_machine_does_what_the_model_says() {
                 "late faulted script_raised",
                 "late inconclusive http_timeout",
                 "late inconclusive wall_timeout",
-                "again verified ok",
+                "again",
             ] {
                 assert!(codes.get(way).is_some_and(|seen| *seen >= 5), "{way}: {codes:#?}");
             }
