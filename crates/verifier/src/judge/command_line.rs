@@ -158,6 +158,14 @@ impl CommandLine {
         named.into_iter().map(|(path, role)| NamedFile { path, role }).collect()
     }
 
+    /// Whether an interpreter is given a file by a variable, a pattern or another command's output
+    /// (`sh $SCRIPT`, `python tests/*.py`, `eval "$(…)"`): [`CommandLine::files_named_in`] cannot
+    /// name that file, so it has to be declared as an input.
+    #[must_use]
+    pub fn has_unresolved_words(&self) -> bool {
+        self.simple.iter().any(Simple::runs_unresolved)
+    }
+
     pub(super) fn simple(&self) -> &[Simple] {
         &self.simple
     }
@@ -170,10 +178,7 @@ impl CommandLine {
 
     fn push(&mut self, words: Vec<String>, nesting: usize) {
         if let Some(nesting) = nesting.checked_sub(1) {
-            let is_line = |word: &&String| {
-                word.contains(|char: char| char.is_whitespace() || ";&|`(".contains(char))
-            };
-            for word in words.iter().filter(is_line) {
+            for word in words.iter().filter(|word| is_line(word)) {
                 self.push_line(word, nesting);
             }
         }
@@ -193,16 +198,60 @@ impl Simple {
         self.words.get(self.program + 1..).unwrap_or_default()
     }
 
-    /// Whether the program runs what it is given on standard input: an interpreter without a file.
+    /// Whether the program runs what others print: `eval` or an interpreter without a file, or with
+    /// one that a command puts together (`sh -c "$(cat x)"`).
     fn runs_its_input(&self) -> bool {
+        // The shell's parenthesis ends a word, so that `$(…)` outside quotes leaves its `$`.
+        let is_printed = |word: &str| {
+            word == "$" || word == "/dev/stdin" || word.starts_with("$(") || word.starts_with('`')
+        };
+        (self.is_interpreter() || self.program() == "eval") && self.script().is_none_or(is_printed)
+    }
+
+    /// What an interpreter is told to run: the first word that is no flag and no redirection.
+    fn script(&self) -> Option<&str> {
+        let mut words = self.arguments().iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                "-" | "-s" => return None,
+                "<" | ">" => drop(words.next()),
+                flag if flag.starts_with('-') => {}
+                script => return Some(script),
+            }
+        }
+        None
+    }
+
+    fn is_interpreter(&self) -> bool {
         let name = self.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let mut previous = "";
-        let has_file = self.arguments().iter().any(|word| {
-            let is_redirected = matches!(previous, "<" | ">");
-            previous = word;
-            !is_redirected && !word.starts_with(['-', '<', '>'])
-        });
-        INTERPRETERS.contains(&name) && !has_file
+        INTERPRETERS.contains(&name)
+    }
+
+    /// Whether an interpreter is given a file that cannot be told from the words.
+    fn runs_unresolved(&self) -> bool {
+        let is_open = |word: &str| word.contains(['$', '`', '*', '?', '[']);
+        match self.program() {
+            "eval" => return self.arguments().iter().any(|word| is_open(word)),
+            "." | "source" => {}
+            _ if self.is_interpreter() => {}
+            _ => return false,
+        }
+        let is_shell = self.program().ends_with("sh");
+        let mut words = self.arguments().iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                ">" => drop(words.next()),
+                "<" => return words.next().is_some_and(is_open),
+                // Code that is a line of commands is looked into as such.
+                "-c" if is_shell => {
+                    return words.next().is_some_and(|it| is_open(it) && !is_line(it));
+                }
+                "-c" | "-e" if !is_shell => return false,
+                flag if flag.starts_with('-') => {}
+                file => return is_open(file),
+            }
+        }
+        false
     }
 
     fn folders(&self) -> impl Iterator<Item = &str> {
@@ -251,6 +300,11 @@ impl Simple {
         }
         candidates
     }
+}
+
+/// Whether a word may be a command line itself.
+fn is_line(word: &str) -> bool {
+    word.contains(|char: char| char.is_whitespace() || ";&|`(".contains(char))
 }
 
 /// The key of the regular file or link at `word` in `folder`.
@@ -402,6 +456,38 @@ mod tests {
             let words = split(line).remove(0);
             let simple = Simple { program: program_at(&words), words };
             assert_eq!(simple.program(), program, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_the_words_do_not_tell_is_unresolved() {
+        for (line, unresolved) in [
+            ("sh $SCRIPT", true),
+            ("timeout 5 bash \"$DIR/check.sh\" -v", true),
+            ("python3 tests/*.py", true),
+            ("node check.[jt]s", true),
+            ("sh -c $CODE", true),
+            ("sh -c 'cd sub; sh $SCRIPT'", true),
+            ("sh -c \"$(cat check.sh)\" out.txt", false),
+            ("sh -e < $SCRIPT", true),
+            ("bash $(which check)", true),
+            (". ./*.sh", true),
+            ("source $ENV", true),
+            ("eval \"$(cat check.sh)\"", true),
+            ("python check.py out/*.txt", false),
+            ("python -c 'print(1 * 2)'", false),
+            ("perl -e '$a[0]'", false),
+            ("sh -e ./check.sh", false),
+            ("sh -e $SCRIPT", true),
+            ("sh check.sh $ARGUMENT", false),
+            ("grep -q 'a* b' out.txt", false),
+            ("pytest tests/*.py", false),
+            ("sh > $LOG check.sh", false),
+            ("eval", false),
+            ("sh", false),
+            ("", false),
+        ] {
+            assert_eq!(CommandLine::of_line(line).has_unresolved_words(), unresolved, "{line}");
         }
     }
 }

@@ -443,12 +443,28 @@ fn what_an_interpreter_is_fed_decides_and_what_is_tested_does_not() {
         "sh < check.sh",
         "cat check.sh | sh",
         "cat check.sh | python3 -",
+        "cat check.sh | sh -s -- --strict",
+        "timeout 5 bash -e < check.sh",
+        "sh -c \"$(cat check.sh)\"",
+        "bash $(cat check.sh)",
+        "bash <(cat check.sh)",
+        "eval \"$(cat check.sh)\"",
+        "eval `cat check.sh`",
+        "find . -exec sh check.sh {} +",
         "find . -name check.sh -exec sh {} +",
         "jq -f check.sh .",
     ] {
         assert_eq!(roles(line), [("check.sh".to_owned(), Role::Judge)], "{line}");
     }
-    for line in ["test -f out.txt", "[ -f out.txt ]", "grep -q done out.txt", "wc < out.txt"] {
+    for line in [
+        "test -f out.txt",
+        "[ -f out.txt ]",
+        "grep -q done out.txt",
+        "wc < out.txt",
+        "sh -c 'test \"$(cat out.txt)\" = done'",
+        "test \"$(cat out.txt)\" = done",
+        "python -c 'import sys; sys.stdin.read()' < out.txt",
+    ] {
         assert_eq!(roles(line), [("out.txt".to_owned(), Role::Subject)], "{line}");
     }
 }
