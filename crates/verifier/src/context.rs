@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
 use crate::manifest::Manifest;
+use crate::snapshot::SnapshotRules;
 use crate::workspace::Workspace;
 
 /// The input of one run of one check. Made by [`CheckContext::new`]; the fields are then set.
@@ -35,6 +36,8 @@ pub struct CheckContext {
     pub before: Arc<Manifest>,
     /// The workspace as it was read after the claim; equal to `before` in the red run.
     pub after: Arc<Manifest>,
+    /// What the two snapshots leave out.
+    pub rules: Arc<SnapshotRules>,
     /// When the run started: what `newer_than=run-start` compares with.
     pub run_started: SystemTime,
     /// Time left for this try. A verifier that reaches it answers `inconclusive` if ground truth
@@ -56,7 +59,7 @@ struct Compared {
 
 impl CheckContext {
     /// The context of a red run: phase `Before`, attempt 0, no submission, an empty task and claim,
-    /// `after` equal to `before`, `run_started` the epoch, a timeout of 30 s, a fresh token.
+    /// `after` equal to `before`, the default rules, `run_started` the epoch, a timeout of 30 s, a fresh token.
     #[must_use]
     pub fn new(check: Code, workspace: Arc<Workspace>, before: Arc<Manifest>) -> Self {
         Self {
@@ -70,6 +73,7 @@ impl CheckContext {
             workspace,
             after: Arc::clone(&before),
             before,
+            rules: Arc::default(),
             run_started: SystemTime::UNIX_EPOCH,
             timeout: Duration::from_secs(30),
             cancel: CancellationToken::new(),

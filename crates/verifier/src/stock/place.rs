@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::CheckContext;
-use crate::workspace::{Kind, PathError, Stat, key_of};
+use crate::workspace::{Kind, PathError, Stat, key_of, path_of};
 
 /// Links that are followed on the way.
 const MAX_LINKS: usize = 40;
@@ -90,9 +90,11 @@ pub(super) enum Since {
     NotCovered,
 }
 
-/// Whether the snapshot looked into the folder that the path is in.
+/// Whether the snapshot looked into the folder that the path is in, and would have recorded the path.
 fn is_covered(ctx: &CheckContext, key: &str) -> bool {
+    let is_dir = matches!(ctx.workspace.stat_link(path_of(key).unwrap_or_else(|| key.into())), Ok(Some(stat)) if stat.kind == Kind::Dir);
     key.rsplit_once('/').is_none_or(|(folder, _)| ctx.after.get(folder).is_some())
+        && !ctx.rules.ignores(key, is_dir)
 }
 
 /// Compares an entry that exists now with the one before the run, by content.

@@ -179,6 +179,25 @@ fn what_the_snapshot_leaves_out_cannot_be_called_new() {
 }
 
 #[test]
+fn what_a_check_makes_after_the_snapshot_was_not_created_by_the_delegate() {
+    let mut bed = Bed::new();
+    bed.write("out/kept.txt", "x");
+    bed.start();
+    let mut ctx = bed.context(probity_core::Phase::After);
+    bed.write("new.txt", "x").write("out/new.txt", "x").write("out/new.log", "x");
+    for path in ["new.txt", "out/new.txt"] {
+        let verdict = bed.judge(&format!("file:{path},created"), &ctx).unwrap();
+        assert_eq!(verdict.code.as_str(), "file_not_created");
+        assert!(verdict.reason.ends_with("was made after the claim, by a check"), "{verdict:?}");
+    }
+    // What the rules leave out could have been there all along.
+    let rules = probity_verifier::SnapshotRules::default().ignore(["**/*.log"]).unwrap();
+    ctx.rules = std::sync::Arc::new(rules);
+    let verdict = bed.judge("file:out/new.log,created", &ctx);
+    assert_eq!(super::bed::brief(&verdict), "fault snapshot_not_covered");
+}
+
+#[test]
 fn what_is_too_large_to_read_is_not_called_wrong() {
     let mut bed = Bed::new();
     bed.start();
