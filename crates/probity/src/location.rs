@@ -108,6 +108,8 @@ pub struct Programs {
 
 impl Programs {
     /// A binary that hands `sandbox-exec` and `script-worker` to this library, as `probity` does.
+    /// A path that a delegate can write to lets it put another program there; a binary that starts
+    /// itself gives `/proc/self/exe`.
     #[must_use]
     pub fn of(binary: &Path) -> Self {
         Self {

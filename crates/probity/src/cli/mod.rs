@@ -15,6 +15,7 @@ mod run;
 mod trust;
 mod verify;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -62,9 +63,9 @@ pub fn main() -> ExitCode {
 }
 
 async fn dispatch(command: Command) -> Result<u8, CliError> {
-    let binary = std::env::current_exe()
-        .map_err(|source| CliError::Io { what: "find the running program", source })?;
-    let programs = Programs::of(&binary);
+    // The program that runs, also when the file it came from is replaced or gone: a delegate can
+    // write to that file.
+    let programs = Programs::of(Path::new("/proc/self/exe"));
     match command {
         Command::Run(args) => run::run(&args, &programs).await,
         Command::Verify(args) => verify::verify(&args, &programs).await,

@@ -19,5 +19,6 @@ mod json;
 mod log;
 mod pipe;
 mod recheck;
+mod replaced;
 mod trust;
 mod verify;
