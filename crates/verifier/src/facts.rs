@@ -25,6 +25,21 @@ pub trait Facts: Send + Sync {
     ) -> Result<BTreeMap<String, String>, Fault>;
 }
 
+/// No facts: where there was no moment before the work, nothing may be compared with one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFacts;
+
+#[async_trait]
+impl Facts for NoFacts {
+    async fn read(
+        &self,
+        _: &Workspace,
+        _: &CancellationToken,
+    ) -> Result<BTreeMap<String, String>, Fault> {
+        Ok(BTreeMap::new())
+    }
+}
+
 /// The commits that refs are at, and the addresses of remotes. Nothing is run where the workspace
 /// is no repository.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ mod workspace;
 
 pub use changes::Changes;
 pub use context::CheckContext;
-pub use facts::{Facts, GitFacts};
+pub use facts::{Facts, GitFacts, NoFacts};
 pub use judge::{
     CommandLine, JudgeError, JudgeFiles, JudgeManifest, JudgeManifestError, NamedFile, Role, Seen,
     Tampered, known_inputs, undeclared_inputs,

@@ -8,8 +8,9 @@ use async_trait::async_trait;
 use probity_core::{Claim, RedFirst, Usage};
 use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request as Asked};
 use probity_engine::{Engine, SystemClock};
+use probity_record::canonical::parse_ijson;
+use probity_verifier::NoFacts;
 use probity_verifier::spec::CheckSpec;
-use serde_json::Value;
 
 use super::CliError;
 use super::args::VerifyArgs;
@@ -47,8 +48,9 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     };
     let workspace = open_workspace(&request)?;
     let given = Arc::new(GivenClaim { claim });
-    let Prepared { plan, warnings } =
+    let Prepared { mut plan, warnings } =
         prepare_with(&request, run.clone(), programs, workspace, given)?;
+    plan.facts = Arc::new(NoFacts);
     let store = open_store(&args.store)?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
@@ -120,7 +122,7 @@ fn read_claim(path: &Path) -> Result<Claim, CliError> {
     let invalid = |detail: &dyn std::fmt::Display| {
         CliError::Usage(format!("`{}` starts like a claim but is none: {detail}", path.display()))
     };
-    let value: Value = serde_json::from_str(&text).map_err(|error| invalid(&error))?;
+    let value = parse_ijson(text.as_bytes()).map_err(|error| invalid(&error))?;
     if value.get("response").is_none() && value.get("output").is_none() {
         return Err(invalid(&"it has neither `response` nor `output`"));
     }
