@@ -268,6 +268,7 @@ impl Driver<'_> {
         ctx.is_replay = is_replay;
         ctx.attempt = attempt;
         ctx.task = Arc::clone(&self.plan.task);
+        ctx.rules = Arc::new(self.plan.snapshot.clone());
         ctx.run_started =
             SystemTime::UNIX_EPOCH + Duration::from_millis(self.machine.opened_at_ms());
         ctx.timeout = Duration::from_millis(timeout_ms);
