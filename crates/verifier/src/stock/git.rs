@@ -3,6 +3,7 @@
 //! | Situation | Result |
 //! |---|---|
 //! | the workspace's root holds no repository | revise `git_no_repository` |
+//! | the same, it held none before the run either, and a folder above it does | fault `git_not_at_root` |
 //! | the ref or id names no commit | revise `git_missing` |
 //! | `created`, and the commit was in the history of a ref before the run | revise `git_not_created`; always so before the delegate |
 //! | `clean`, and something is staged, differs from `HEAD` in content, or is untracked | revise `git_dirty` |
@@ -36,6 +37,7 @@ mod pushed;
 mod remote;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use async_trait::async_trait;
 use probity_core::{Evidence, Fault, Phase, Verdict};
@@ -211,9 +213,14 @@ impl Verifier for Git {
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
         match locate(ctx, ".git") {
             Err(error) => return unanswered(&error),
-            Ok(place) if place.stat.is_none() || place.new_link.is_some() => {
-                return Ok(no_repository(&self.spec));
+            Ok(place) if place.stat.is_none() => {
+                return match baseline::was_present(ctx.before.facts()) {
+                    false => not_at_root(ctx).map_or_else(|| Ok(no_repository(&self.spec)), Err),
+                    // The delegate removed it.
+                    true => Ok(no_repository(&self.spec)),
+                };
             }
+            Ok(place) if place.new_link.is_some() => return Ok(no_repository(&self.spec)),
             Ok(_) => {}
         }
         match self.judge(ctx).await {
@@ -228,6 +235,23 @@ impl Verifier for Git {
 /// Whether one of the tips of a remote is at the commit or past it.
 async fn holds(repository: &Repository<'_>, tips: &[String], commit: &str) -> Result<bool, Stop> {
     Ok(tips.iter().any(|tip| tip == commit) || repository.reaches(tips, commit).await?)
+}
+
+/// The fault of a workspace inside a repository: the delegate's commits would go to that one.
+fn not_at_root(ctx: &CheckContext) -> Option<Fault> {
+    let root = ctx.workspace.root();
+    let around = root.ancestors().skip(1).find(|folder| is_repository(folder))?;
+    let (root, around) = (root.display(), around.display());
+    let message =
+        format!("the workspace `{root}` is a folder inside the Git repository `{around}`");
+    let advice = "make the repository's root the workspace, or run `git init` in the workspace";
+    Some(Fault::new("git_not_at_root", format!("{message}; {advice}")))
+}
+
+/// Whether a folder is the root of a repository; a linked work tree has a file for `.git`.
+fn is_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    git.is_file() || (git.join("HEAD").exists() && git.join("objects").is_dir())
 }
 
 fn no_repository(spec: &GitSpec) -> Verdict {

@@ -68,16 +68,18 @@ pub async fn baseline(
 /// a baseline it is taken as it stands.
 pub(super) fn excludes_are_kept(facts: &BTreeMap<String, String>, workspace: &Workspace) -> bool {
     let Some(is) = excludes(workspace) else { return false };
-    match facts.get(BASELINE_PRESENT) {
-        Some(_) => facts.get(EXCLUDES) == Some(&is),
-        None => true,
-    }
+    facts.contains_key(BASELINE_PRESENT) && facts.get(EXCLUDES) == Some(&is)
 }
 
 /// The content of the exclude list, where it is a file inside the workspace.
 fn excludes(workspace: &Workspace) -> Option<String> {
     let (digest, _) = workspace.digest(EXCLUDE_LIST, MAX_EXCLUDE_BYTES).ok()??;
     Some(digest.to_string())
+}
+
+/// Whether there was a repository.
+pub(super) fn was_present(facts: &BTreeMap<String, String>) -> bool {
+    facts.get(BASELINE_PRESENT).is_some_and(|fact| fact == "present")
 }
 
 /// The commits that refs were at.

@@ -138,12 +138,23 @@ fn the_repository_around_a_workspace_is_not_its_own() {
     git(&bed, &["init", "--quiet", &outside]);
     git(&bed, &["commit", "--quiet", "--allow-empty", "-m", "outer"]);
     bed.start();
-    assert_eq!(bed.says("git:HEAD"), "revise git_no_repository");
+    assert_eq!(bed.says("git:HEAD"), "fault git_not_at_root");
+    assert_eq!(bed.red("git:HEAD,created"), "fault git_not_at_root");
+    let advice = "make the repository's root the workspace, or run `git init` in the workspace";
+    assert!(bed.verify("git:HEAD").unwrap_err().message.ends_with(advice));
     bed.mkdir(".git");
     assert_eq!(bed.says("git:HEAD"), "revise git_no_repository");
     std::fs::remove_dir(bed.path(".git")).unwrap();
     bed.link(".git", "../.git");
     assert_eq!(bed.says("git:HEAD"), "revise path_escapes");
+    bed.remove(".git");
+    git(&bed, &["init", "--quiet"]);
+    commit(&bed, "a.txt", "1");
+    assert_eq!(bed.says("git:HEAD,created"), "pass");
+    // Once it is there before the run, its removal is the delegate's doing.
+    bed.start();
+    std::fs::remove_dir_all(bed.path(".git")).unwrap();
+    assert_eq!(bed.says("git:HEAD"), "revise git_no_repository");
 }
 
 #[test]
