@@ -15,7 +15,7 @@ use probity_verifier::spec::{CheckSpec, SpecError, assign_ids};
 use probity_verifier::stock::{self, Deps};
 use probity_verifier::{
     CommandLine, GitFacts, IGNORED, JudgeFiles, PathError, Role, SnapshotRules, Verifier,
-    Workspace, WorkspaceError, known_inputs,
+    Workspace, WorkspaceError, undeclared_inputs,
 };
 use serde_json::Value;
 
@@ -243,14 +243,20 @@ impl<'a> Builder<'a> {
     }
 
     fn warn_of_undeclared(&mut self, spec: &CheckSpec, id: &Code, command: &CommandLine) {
-        let Some(known) = known_inputs(command).filter(|_| spec.inputs().is_empty()) else {
-            return;
-        };
-        self.warnings.push(format!(
-            "check `{id}` does not say which files decide it, so the delegate could edit them: \
-             declare them with inputs={}",
-            known.join(",inputs=")
-        ));
+        if command.has_unresolved_words() {
+            self.warnings.push(format!(
+                "check `{id}` runs a script that its command line does not spell out, so it is not \
+                 sealed: name it plainly, or declare it with inputs="
+            ));
+        }
+        let undeclared = undeclared_inputs(command, &spec.inputs());
+        if !undeclared.is_empty() {
+            self.warnings.push(format!(
+                "check `{id}` does not declare all the files that decide it, so the delegate could \
+                 edit them: add inputs={}",
+                undeclared.join(",inputs=")
+            ));
+        }
     }
 
     /// What the snapshot leaves out, `changes_only` does not see.
