@@ -225,7 +225,7 @@ pub struct GitSpec {
     /// Nothing uncommitted and nothing untracked in the working tree.
     #[serde(skip_serializing_if = "is_false")]
     pub clean: bool,
-    /// Name of a remote one of whose refs is at the commit or past it.
+    /// Name of a remote that holds the commit under the name of the ref; a commit id may be under any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pushed: Option<String>,
     /// Paths that are in the commit's tree.

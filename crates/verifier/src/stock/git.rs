@@ -159,6 +159,11 @@ impl Git {
         let before = baseline::remote(ctx.before.facts(), name).map(str::to_owned);
         let url = match before {
             Some(url) => Some(url),
+            None if baseline::was_present(ctx.before.facts()) => {
+                let reason = format!("there was no remote called `{name}` before the run");
+                tally.miss("git_no_remote", reason);
+                return Ok(());
+            }
             None => repository.remotes().await?.remove(name),
         };
         let Some(url) = url else {

@@ -514,7 +514,7 @@ fn a_remote_is_asked_where_it_was_before_the_run() {
     git(&bed, &["push", "--quiet", "origin", "main"]);
     assert_eq!(bed.says("git:HEAD,pushed=origin"), "revise git_not_pushed");
     git(&bed, &["remote", "add", "mine", "../fake.git"]);
-    assert_eq!(bed.says("git:HEAD,pushed=mine"), "pass");
+    assert_eq!(bed.says("git:HEAD,pushed=mine"), "revise git_no_remote");
 }
 
 #[test]
@@ -534,6 +534,7 @@ fn a_remote_on_a_host_must_be_allowed() {
     }
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     git(&bed, &["remote", "add", "refusing", &format!("http://{closed}/a.git")]);
+    bed.start();
     bed.allow = vec![closed.to_string()];
     assert_eq!(bed.says("git:HEAD,pushed=refusing"), "inconclusive git_remote_unreachable");
 }
