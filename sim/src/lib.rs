@@ -6,17 +6,21 @@
 //! shares only plain enums with it. [`World`] drives the machine over the same script, and can die
 //! at any append and after any act, as often as a schedule asks. Both must come to the same.
 
+mod crash;
 mod job;
 mod model;
+mod prediction;
 mod report;
 mod rng;
 mod script;
 mod tempo;
 mod world;
 
-pub use model::{Prediction, Row, predict};
+pub use crash::{Crash, Moment};
+pub use model::predict;
+pub use prediction::{Prediction, Row};
 pub use report::{Report, rows};
 pub use rng::Rng;
 pub use script::{CancelAt, Point, Saw, Says, Script, Sight, Touch, TurnScript};
 pub use tempo::Tempo;
-pub use world::{Crash, Moment, Violation, World};
+pub use world::{Violation, World};

@@ -8,32 +8,13 @@ use probity_core::{
     Outcome, Phase, Stage, Turn, Usage,
 };
 
-use crate::Prediction;
+use crate::crash::{Crash, Moment};
 use crate::model::OPENED_MS;
+use crate::prediction::Prediction;
 use crate::report::{Report, rows};
 use crate::script::{
     CancelAt, Point, SEALED, Says, Script, Sight, TOUCHED, Touch, WRITTEN, digest, submission,
 };
-
-/// When the driver dies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Moment {
-    /// The entries are lost.
-    BeforeAppend,
-    /// The entries are durable, nothing was done yet.
-    AfterAppend,
-    /// Something was done, nobody took its result in.
-    AfterAct,
-}
-
-/// A death: at the n-th append or act of the run, counted from 0 over all lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Crash {
-    /// When.
-    pub moment: Moment,
-    /// Which append or act.
-    pub nth: u32,
-}
 
 /// Something happened that a driver may rely on never to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]

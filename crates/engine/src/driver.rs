@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use probity_core::{
-    Answer, CheckIndex, Claim, Code, Delegation, Digest, Effect, Entry, Fault, Input, Outcome,
-    Phase, RunId, Stage, SubmissionId, Turn, Verdict,
+    Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Fault, Input, Outcome, Phase,
+    RunId, Stage, SubmissionId, Turn, Verdict,
 };
 use probity_delegate::{Answered, DelegateError, Prompt, Request};
 use probity_record::{Chain, claim_candidate, read_records, submission_id};
@@ -197,13 +197,13 @@ impl Driver<'_> {
         if let Some(world) = self.machine.baseline() {
             let sealed = self.journal.judge(world.judge).await?;
             self.plan.judge = Arc::new(self.plan.judge.as_sealed(&sealed));
-            self.before = self.manifest(world.manifest).await?;
+            self.before = Arc::new(self.journal.manifest(world.manifest).await?);
         }
         if let Some(world) = self.machine.observed() {
-            self.after = self.manifest(world.manifest).await?;
+            self.after = Arc::new(self.journal.manifest(world.manifest).await?);
         }
         if let Some(digest) = self.machine.claim() {
-            let stored = self.stored_claim(digest).await?;
+            let stored = self.journal.claim(digest).await?;
             self.claim = Arc::new(stored.claim);
             self.session = stored.session;
         }
@@ -230,7 +230,7 @@ impl Driver<'_> {
                 self.dispatch(turn, attempt, max_attempts, correction).await
             }
             Effect::Commit { claim, .. } => {
-                self.delivered = Some(self.stored_claim(claim).await?.claim);
+                self.delivered = Some(self.journal.claim(claim).await?.claim);
                 Ok(())
             }
             Effect::Reject { .. } | Effect::Escalate { .. } => {
@@ -478,24 +478,5 @@ impl Driver<'_> {
         };
         let delivered = self.delivered.clone();
         Some(Ended { run: self.plan.run.clone(), outcome, code, delivered })
-    }
-
-    async fn manifest(&self, digest: Digest) -> Result<Arc<Manifest>, EngineError> {
-        let bytes = self.journal.blob(digest).await?;
-        let manifest = Manifest::from_bytes(&bytes).map_err(|error| EngineError::Content {
-            what: "manifest",
-            digest,
-            detail: error.to_string(),
-        })?;
-        Ok(Arc::new(manifest))
-    }
-
-    async fn stored_claim(&self, digest: Digest) -> Result<StoredClaim, EngineError> {
-        let bytes = self.journal.blob(digest).await?;
-        serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
-            what: "claim",
-            digest,
-            detail: error.to_string(),
-        })
     }
 }

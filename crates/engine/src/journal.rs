@@ -7,10 +7,10 @@ use std::time::Duration;
 use probity_core::{Digest, Entry, RunId};
 use probity_record::Chain;
 use probity_store::{AppendError, Batch, Store};
-use probity_verifier::JudgeManifest;
+use probity_verifier::{JudgeManifest, Manifest};
 
 use crate::EngineError;
-use crate::content::Blob;
+use crate::content::{Blob, StoredClaim};
 
 /// Tries of an append whose outcome is not known, the first included.
 const MAX_APPEND_TRIES: u32 = 5;
@@ -67,11 +67,20 @@ impl Journal {
 
     /// Reads the judge's manifest that the log names.
     pub(crate) async fn judge(&self, digest: Digest) -> Result<JudgeManifest, EngineError> {
-        JudgeManifest::from_bytes(&self.blob(digest).await?).map_err(|error| EngineError::Content {
-            what: "judge",
-            digest,
-            detail: error.to_string(),
-        })
+        let bytes = self.blob(digest).await?;
+        JudgeManifest::from_bytes(&bytes).map_err(|error| damaged("judge", digest, &error))
+    }
+
+    /// Reads a manifest of the workspace that the log names.
+    pub(crate) async fn manifest(&self, digest: Digest) -> Result<Manifest, EngineError> {
+        let bytes = self.blob(digest).await?;
+        Manifest::from_bytes(&bytes).map_err(|error| damaged("manifest", digest, &error))
+    }
+
+    /// Reads a claim that the log names.
+    pub(crate) async fn claim(&self, digest: Digest) -> Result<StoredClaim, EngineError> {
+        let bytes = self.blob(digest).await?;
+        serde_json::from_slice(&bytes).map_err(|error| damaged("claim", digest, &error))
     }
 
     /// Waits until somebody else appends to this run. A driver that is overtaken learns it here while
@@ -125,4 +134,8 @@ impl Journal {
         let there = self.store.read(self.chain.run(), from, batch.records.len()).await?;
         Ok(there == batch.records)
     }
+}
+
+fn damaged(what: &'static str, digest: Digest, error: &dyn std::fmt::Display) -> EngineError {
+    EngineError::Content { what, digest, detail: error.to_string() }
 }

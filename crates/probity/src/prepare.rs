@@ -225,8 +225,7 @@ impl<'a> Builder<'a> {
         let named = command.as_ref().map(|command| command.files_named_in(&self.workspace));
         let judges = named.into_iter().flatten().filter(|file| file.role == Role::Judge);
         let judges: Vec<String> = judges.map(|file| file.path).collect();
-        self.judge =
-            self.judge.clone().check_inputs(&inputs, &judges, &spec.may_change().to_vec())?;
+        self.judge = self.judge.clone().check_inputs(&inputs, &judges, spec.may_change())?;
         // One pattern alone may be meant for files that are not to appear, so this is no error.
         let matches =
             |glob: &String| !self.workspace.glob(glob, 1).is_ok_and(|found| found.is_empty());

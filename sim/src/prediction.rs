@@ -1,0 +1,53 @@
+//! What the reference model says about a run.
+
+use probity_core::{Drift, Judgement, Outcome};
+
+/// How a run must end, and what must have happened on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prediction {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Why, in one word.
+    pub code: String,
+    /// A human waived the refusal.
+    pub waived: bool,
+    /// Attempts charged to the delegate.
+    pub attempts: u32,
+    /// Tokens spent by recorded claims.
+    pub tokens: u64,
+    /// Tool calls made by recorded claims.
+    pub tool_calls: u64,
+    /// One row per verdict.
+    pub rows: Vec<Row>,
+    /// The turns that the delegate was given.
+    pub dispatched: Vec<u32>,
+    /// The checks that were run: turn (`None` before the delegate), check, try.
+    pub looks: Vec<(Option<u32>, usize, u32)>,
+    /// Calls for a human.
+    pub calls: u32,
+    /// The candidate that is handed on.
+    pub committed: Option<u8>,
+    /// When the outcome is decided.
+    pub ended_ms: u64,
+}
+
+/// A verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The turn.
+    pub turn: u32,
+    /// The merged verdict.
+    pub judgement: Judgement,
+    /// Why, in one word.
+    pub code: String,
+    /// Charged as an attempt.
+    pub counted: bool,
+    /// How far the world departs from the claim.
+    pub drift: Option<Drift>,
+    /// The first turn that rejected the same candidate.
+    pub repeat_of: Option<u32>,
+    /// The turn whose rejection was reused.
+    pub reused: Option<u32>,
+    /// Passed after it had been rejected as it is.
+    pub flaky: bool,
+}
