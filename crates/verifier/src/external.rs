@@ -33,7 +33,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::spec::ExternalSpec;
-use crate::stock::shell;
+use crate::stock::{read_json, shell};
 use crate::workspace::key_of;
 use crate::{CheckContext, Verifier};
 
@@ -112,12 +112,21 @@ impl External {
                 finished.stdout.total_bytes
             )));
         }
-        // A list of the right length would be taken for the table.
-        if finished.stdout.head.trim_ascii_start().starts_with(b"[") {
-            return Err(refused("the verifier's output is no verdict: it is a list".to_owned()));
-        }
-        let returned: Returned = serde_json::from_slice(&finished.stdout.head)
-            .map_err(|error| refused(format!("the verifier's output is no verdict: {error}")))?;
+        let no_verdict =
+            |why: String| refused(format!("the verifier's output is no verdict: {why}"));
+        let value =
+            read_json(&finished.stdout.head).map_err(|error| no_verdict(error.to_string()))?;
+        let returned = match value {
+            Value::Bool(verified) => Table { verified, ..Table::default() },
+            Value::Object(_) => {
+                serde_json::from_value(value).map_err(|error| no_verdict(error.to_string()))?
+            }
+            // A list of the right length would be taken for the table.
+            _ => {
+                let expected = "expected true, false, or an object with a bool `verified`";
+                return Err(no_verdict(expected.to_owned()));
+            }
+        };
         returned.verdict().map_err(|why| refused(why.to_owned()))
     }
 }
@@ -142,14 +151,7 @@ impl Verifier for External {
 }
 
 /// What the program printed.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected true, false, or an object with a bool `verified`")]
-enum Returned {
-    Bare(bool),
-    Table(Table),
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Table {
     verified: bool,
     verdict: Option<VerdictKind>,
@@ -162,20 +164,9 @@ struct Table {
     output: Option<Value>,
 }
 
-impl Returned {
+impl Table {
     fn verdict(self) -> Result<Verdict, &'static str> {
-        let table = match self {
-            Self::Table(table) => table,
-            Self::Bare(verified) => Table {
-                verified,
-                verdict: None,
-                reason: String::new(),
-                code: None,
-                criteria: Vec::new(),
-                confidence: None,
-                output: None,
-            },
-        };
+        let table = self;
         let default = if table.verified { VerdictKind::Pass } else { VerdictKind::Revise };
         let kind = table.verdict.unwrap_or(default);
         if table.verified != (kind == VerdictKind::Pass) {

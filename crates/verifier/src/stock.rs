@@ -50,6 +50,7 @@ pub use process::Process;
 pub use sqlite::Sqlite;
 pub use text::Text;
 
+pub(crate) use document::read as read_json;
 pub(crate) use json::compile as compile_schema;
 
 use crate::external::External;

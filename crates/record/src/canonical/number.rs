@@ -1,5 +1,19 @@
 //! Doubles as text: the shortest digits that read back the same, laid out as each rule asks.
 
+use serde_json::{Map, Number, Value};
+
+/// The key under which serde_json hands a number over as text. It does so in every build in which some
+/// crate asks for its `arbitrary_precision`, as the script language does.
+pub(super) const SPELLED: &str = "$serde_json::private::Number";
+
+/// The number that such a map of one member spells.
+pub(super) fn spelled(map: &Map<String, Value>) -> Option<Number> {
+    match map.get(SPELLED) {
+        Some(Value::String(text)) if map.len() == 1 => text.parse().ok(),
+        _ => None,
+    }
+}
+
 /// The shortest decimal digits of a finite double: `0.d1d2d3… × 10^point`.
 pub(crate) struct Decimal {
     /// Whether the sign bit is set.

@@ -9,6 +9,7 @@ use serde::ser::{
 };
 use serde_json::{Map, Number, Value};
 
+use super::number::spelled;
 use super::{CanonicalError, Problem, Profile, deeper};
 
 /// The value's tree, with every number legal in the profile.
@@ -228,7 +229,10 @@ impl Members {
     }
 
     fn finish(self) -> Value {
-        tagged(self.tag, Value::Object(self.map))
+        match spelled(&self.map).filter(|_| self.tag.is_none()) {
+            Some(number) => Value::Number(number),
+            None => tagged(self.tag, Value::Object(self.map)),
+        }
     }
 }
 
