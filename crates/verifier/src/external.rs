@@ -166,32 +166,31 @@ struct Table {
 
 impl Table {
     fn verdict(self) -> Result<Verdict, &'static str> {
-        let table = self;
-        let default = if table.verified { VerdictKind::Pass } else { VerdictKind::Revise };
-        let kind = table.verdict.unwrap_or(default);
-        if table.verified != (kind == VerdictKind::Pass) {
+        let default = if self.verified { VerdictKind::Pass } else { VerdictKind::Revise };
+        let kind = self.verdict.unwrap_or(default);
+        if self.verified != (kind == VerdictKind::Pass) {
             return Err("`verified` and `verdict` contradict each other");
         }
-        if table.criteria.len() > MAX_CRITERIA {
+        if self.criteria.len() > MAX_CRITERIA {
             return Err("`criteria` holds more than 64 keys");
         }
-        let code = table.code.unwrap_or_else(|| {
+        let code = self.code.unwrap_or_else(|| {
             Code::slug(match kind {
                 VerdictKind::Pass => "ok",
                 VerdictKind::Inconclusive => "inconclusive",
                 VerdictKind::Revise | VerdictKind::Fail => "not_verified",
             })
         });
-        let reason = match (table.reason.is_empty(), kind) {
+        let reason = match (self.reason.is_empty(), kind) {
             (true, VerdictKind::Revise | VerdictKind::Fail | VerdictKind::Inconclusive) => {
                 "the verifier gave no reason".to_owned()
             }
-            _ => cut(table.reason),
+            _ => cut(self.reason),
         };
         let mut verdict = Verdict::new(kind, code, reason);
-        verdict.criteria = table.criteria;
-        verdict.confidence_bp = table.confidence.map(basis_points).transpose()?;
-        verdict.output = table.output.filter(|_| kind == VerdictKind::Pass);
+        verdict.criteria = self.criteria;
+        verdict.confidence_bp = self.confidence.map(basis_points).transpose()?;
+        verdict.output = self.output.filter(|_| kind == VerdictKind::Pass);
         Ok(verdict)
     }
 }
