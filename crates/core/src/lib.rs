@@ -13,12 +13,16 @@ mod effect;
 mod event;
 mod evidence;
 mod feedback;
+mod hook;
 mod id;
 mod input;
+mod ladder;
 mod merge;
 mod outcome;
 mod policy;
 mod strict;
+mod terms;
+mod tier;
 mod verdict;
 
 pub use check::{CheckDecl, Discrimination, Subject};
@@ -29,12 +33,16 @@ pub use effect::Effect;
 pub use event::{Answer, Entry, Event, Phase};
 pub use evidence::Evidence;
 pub use feedback::{MAX_FEEDBACK_BYTES, MAX_REASON_BYTES, Told, feedback};
+pub use hook::{HookDecision, HookDecl, HookPoint};
 pub use id::{CheckIndex, Code, NameError, RunId, SubmissionId, Turn};
 pub use input::{Handled, Input, Refusal};
+pub use ladder::{MAX_RUNGS, Rung, Step, Trigger, fall_back};
 pub use merge::{Judgement, merge};
 pub use outcome::{Drift, Outcome};
 pub use policy::{
     Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure,
     Policy, PolicyError, RedFirst,
 };
+pub use terms::{Feature, MAX_FEATURES, StageBudgets, Terms};
+pub use tier::{Threshold, Tier};
 pub use verdict::{Fault, Finding, Verdict, VerdictKind};

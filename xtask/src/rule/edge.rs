@@ -7,9 +7,11 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 16] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
+    ("probity-policy", &["core", "record"]),
+    ("probity-audit", &["core", "record", "policy"]),
     ("probity-sandbox", &[]),
     ("probity-egress", &[]),
     ("probity-store", &["core", "record"]),
@@ -23,6 +25,8 @@ const EDGES: [(&str, &[&str]); 14] = [
         &[
             "core",
             "record",
+            "policy",
+            "audit",
             "store",
             "store-sqlite",
             "sandbox",
@@ -38,6 +42,8 @@ const EDGES: [(&str, &[&str]); 14] = [
         &[
             "core",
             "record",
+            "policy",
+            "audit",
             "store",
             "store-sqlite",
             "sandbox",
@@ -53,6 +59,8 @@ const EDGES: [(&str, &[&str]); 14] = [
         &[
             "core",
             "record",
+            "policy",
+            "audit",
             "store",
             "store-sqlite",
             "sandbox",
