@@ -149,7 +149,7 @@ impl<'a> Model<'a> {
         }
         for check in 0..self.script.checks.len() {
             let Some(decl) = self.script.checks.get(check) else { continue };
-            if decl.subject == Subject::Claim {
+            if decl.subject != Subject::World {
                 continue;
             }
             let Some(saw) = self.script.red.get(check).copied() else { continue };

@@ -16,7 +16,7 @@ pub struct CheckDecl {
     pub timeout_ms: u64,
 }
 
-/// What a check looks at; decides whether it takes part in the red run.
+/// What a check looks at; decides whether it takes part in the red run, and when it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -24,6 +24,23 @@ pub enum Subject {
     World,
     /// The claim itself: there is none before the delegate starts, so it is exempt.
     Claim,
+    /// The claim, as operator policy that every delegation meets: runs after the other checks, in
+    /// declared order, and may rewrite the claim for those behind it. Exempt.
+    Hook,
+    /// A named human, asked once everything else has passed; the run waits for the answer. Exempt.
+    Human,
+}
+
+impl Subject {
+    /// Where checks of this kind stand in the order of evaluation.
+    #[must_use]
+    pub const fn rank(self) -> u8 {
+        match self {
+            Self::World | Self::Claim => 0,
+            Self::Hook => 1,
+            Self::Human => 2,
+        }
+    }
 }
 
 /// Whether a check could tell done from not done before the delegate started.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use probity_core::{Claim, Code, Phase, SubmissionId};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
@@ -30,6 +31,9 @@ pub struct CheckContext {
     pub task: Arc<str>,
     /// What the delegate claims; empty in the red run.
     pub claim: Arc<Claim>,
+    /// The decision under way, as seed 001's verifiers see it: `decisionType`, `actor`, `action` (the
+    /// first of `actions`), `actions`, `context`, `plan`. Null outside an envelope.
+    pub decision: Arc<Value>,
     /// The workspace: the only place paths may lead to.
     pub workspace: Arc<Workspace>,
     /// The workspace before the delegate started.
@@ -70,6 +74,7 @@ impl CheckContext {
             attempt: 0,
             task: "".into(),
             claim: Arc::new(Claim::default()),
+            decision: Arc::new(Value::Null),
             workspace,
             after: Arc::clone(&before),
             before,

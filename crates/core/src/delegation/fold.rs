@@ -157,7 +157,7 @@ impl Fold {
     /// How a check stands after the red run.
     pub(crate) fn discrimination(&self, check: usize) -> Discrimination {
         let exempt = self.policy.red_first == RedFirst::Off
-            || self.checks.get(check).is_none_or(|decl| decl.subject == Subject::Claim);
+            || self.checks.get(check).is_none_or(|decl| decl.subject != Subject::World);
         if exempt {
             return Discrimination::Exempt;
         }
