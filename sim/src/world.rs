@@ -4,8 +4,8 @@
 use std::fmt;
 
 use probity_core::{
-    Answer, CheckIndex, Code, Delegation, Digest, Effect, Entry, Event, Handled, Input, Judgement,
-    Outcome, Phase, Stage, Turn, Usage,
+    Answer, Charter, CheckIndex, Code, Delegation, Digest, Effect, Entry, Event, Handled, Input,
+    Judgement, Outcome, Phase, Stage, Turn, Usage,
 };
 
 use crate::crash::{Crash, Moment};
@@ -162,7 +162,12 @@ impl<'a> World<'a> {
         if self.log.is_empty() {
             let Ok(run) = "run".parse() else { return broken("no run id") };
             let (policy, checks) = (self.script.policy.clone(), self.script.checks.clone());
-            return match Delegation::open(self.clock_ms, run, digest(0, 1), policy, checks) {
+            return match Delegation::open(
+                self.clock_ms,
+                run,
+                digest(0, 1),
+                Charter::new(policy, checks),
+            ) {
                 Ok(machine) => Ok(machine),
                 Err(error) => broken(error.to_string()),
             };
@@ -231,8 +236,10 @@ impl<'a> World<'a> {
                 }
                 self.look(machine.turn(), phase, check, tries, timeout_ms).map(Some)
             }
-            Effect::Dispatch { turn, attempt, is_replay, correction, .. } => {
-                self.announced(|event| *event == Event::DelegateDispatched { turn, attempt })?;
+            Effect::Dispatch { turn, attempt, is_replay, correction, step, .. } => {
+                self.announced(|event| {
+                    *event == Event::DelegateDispatched { turn, attempt, step }
+                })?;
                 if is_replay != is_resumed {
                     return broken("a delegate is not told whether it was asked before");
                 }
@@ -249,6 +256,7 @@ impl<'a> World<'a> {
                 self.announced(|event| matches!(event, Event::Escalated { .. }))?;
                 self.call(machine.turn()).map(Some)
             }
+            Effect::CallHook { .. } | Effect::Ask { .. } => broken("no script has hooks or humans"),
             Effect::Append(_) | Effect::Seal(_) => broken("handled before"),
         }
     }
@@ -342,7 +350,8 @@ impl<'a> World<'a> {
         let is_whole = saw.is_some_and(|saw| saw.took_ms < timeout_ms && sight != Sight::Broken);
         let judge = is_whole.then(|| digest(0, if is_touched { TOUCHED } else { self.judge() }));
         let finding = sight.finding();
-        let input = Input::CheckFinished { check, finding, judge, elapsed_ms: took_ms };
+        let input =
+            Input::CheckFinished { check, finding, judge, elapsed_ms: took_ms, rewrite: None };
         Ok(Act { done_ms: self.clock_ms + took_ms, input })
     }
 

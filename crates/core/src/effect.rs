@@ -1,6 +1,6 @@
 //! The closed set of effects: everything a driver may be asked to do.
 
-use crate::{CheckIndex, Digest, Entry, Outcome, Phase, SubmissionId, Turn};
+use crate::{CheckIndex, Digest, Entry, HookIndex, Outcome, Phase, Step, SubmissionId, Turn};
 
 /// One thing to do. Perform effects in the order they are polled; an effect that follows an
 /// [`Effect::Append`] is performed only once that append is durable.
@@ -32,6 +32,24 @@ pub enum Effect {
         /// Wall time for this try. At least 1.
         timeout_ms: u64,
     },
+    /// Call one hook; answer with [`crate::Input::HookAnswered`].
+    CallHook {
+        /// Which hook.
+        hook: HookIndex,
+        /// The round it is called for.
+        turn: Turn,
+        /// An earlier call was interrupted.
+        is_replay: bool,
+        /// Wall time for this call. At least 1.
+        timeout_ms: u64,
+    },
+    /// Ask a named human; the run waits. Asked again whenever the waiting run is taken up.
+    Ask {
+        /// The check that asks.
+        check: CheckIndex,
+        /// When it stops waiting, in milliseconds since the Unix epoch.
+        until_ms: u64,
+    },
     /// Give the task to the delegate, with the reasons of an earlier turn where there is one;
     /// answer with [`crate::Input::Claimed`] or [`crate::Input::DelegateFailed`].
     Dispatch {
@@ -41,11 +59,14 @@ pub enum Effect {
         attempt: u32,
         /// Attempts allowed in all.
         max_attempts: u32,
+        /// The step of the ladder whose delegate acts; `None` for the usual one.
+        step: Option<Step>,
         /// The turn whose findings the correction quotes.
         correction: Option<Turn>,
         /// An earlier dispatch of this turn was interrupted.
         is_replay: bool,
-        /// Wall time left to the run.
+        /// Wall time for this attempt: what is left to the run, or the act stage's budget where
+        /// that is less.
         timeout_ms: Option<u64>,
     },
     /// Hand the claim on: verified, or unverified and labelled so. May be asked again after a
@@ -53,10 +74,13 @@ pub enum Effect {
     Commit {
         /// The submission.
         submission: SubmissionId,
-        /// The candidate that was judged. Nothing else may be committed.
+        /// The candidate that was verified: the delegate's, or what the recorded rewrites of
+        /// verification hooks made of it. Nothing else may be committed.
         candidate: Digest,
-        /// Blob of the claim.
+        /// Blob of that claim.
         claim: Digest,
+        /// Blob of what a `delegation.post` hook made of it afterwards. Nothing verified that.
+        edited: Option<Digest>,
     },
     /// Hand on the refusal.
     Reject {

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::strict::no_fields;
 use crate::{
-    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, Judgement, Outcome,
-    Policy, RunId, SubmissionId, Turn, Usage,
+    CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, HookDecision, HookDecl,
+    HookIndex, Judgement, Outcome, Policy, Rewrite, RunId, Step, SubmissionId, Terms, Trigger,
+    Turn, Usage,
 };
 
 /// An event with the time it was decided, as the driver gave it.
@@ -34,6 +35,12 @@ pub enum Event {
         policy: Policy,
         /// The checks, in order of evaluation.
         checks: Vec<CheckDecl>,
+        /// The hooks that are called by themselves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        hooks: Vec<HookDecl>,
+        /// The terms of the decision, where the run is one under an envelope.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        terms: Option<Terms>,
     },
     /// The workspace and the judge's own files were read.
     #[serde(rename = "world.observed")]
@@ -77,6 +84,34 @@ pub enum Event {
         /// Wall time it took.
         elapsed_ms: u64,
     },
+    /// A hook is about to be called.
+    #[serde(rename = "hook.called")]
+    HookCalled {
+        /// Which hook.
+        hook: HookIndex,
+        /// The round it is called for.
+        turn: Turn,
+    },
+    /// A hook came back.
+    #[serde(rename = "hook.answered")]
+    HookAnswered {
+        /// Which hook.
+        hook: HookIndex,
+        /// What it decided.
+        decision: HookDecision,
+        /// Wall time it took.
+        elapsed_ms: u64,
+    },
+    /// The decision falls back to a step of its ladder.
+    #[serde(rename = "degrade.chosen")]
+    DegradeChosen {
+        /// The round.
+        turn: Turn,
+        /// Why.
+        trigger: Trigger,
+        /// What it falls back to.
+        step: Step,
+    },
     /// The delegate is about to be given the task, or the reasons why it is not done.
     #[serde(rename = "delegate.dispatched")]
     DelegateDispatched {
@@ -84,6 +119,9 @@ pub enum Event {
         turn: Turn,
         /// 1-based attempt that this claim would be, for the delegate's information.
         attempt: u32,
+        /// The step of the ladder whose delegate acts; absent for the usual one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<Step>,
     },
     /// The delegate answered.
     #[serde(rename = "claim.received")]
@@ -124,6 +162,27 @@ pub enum Event {
         judge: Option<Digest>,
         /// Wall time of this try.
         elapsed_ms: u64,
+        /// What a hook put in the place of the claim. Only beside a pass.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rewrite: Option<Rewrite>,
+    },
+    /// A check waits for a named human.
+    #[serde(rename = "check.awaits")]
+    CheckAwaits {
+        /// Which check.
+        check: CheckIndex,
+        /// When it stops waiting, in milliseconds since the Unix epoch.
+        until_ms: u64,
+    },
+    /// The human that a check waited for answered.
+    #[serde(rename = "check.answered")]
+    CheckAnswered {
+        /// Which check.
+        check: CheckIndex,
+        /// What the answer comes to.
+        finding: Finding,
+        /// Blob that names the human and holds the text.
+        by: Digest,
     },
     /// All findings of a submission were merged. At most one per turn.
     #[serde(rename = "verdict.merged")]
@@ -206,6 +265,11 @@ impl Event {
             Self::WorldUnreadable { .. } => "world.unreadable",
             Self::CheckStarted { .. } => "check.started",
             Self::CheckRed { .. } => "check.red",
+            Self::HookCalled { .. } => "hook.called",
+            Self::HookAnswered { .. } => "hook.answered",
+            Self::DegradeChosen { .. } => "degrade.chosen",
+            Self::CheckAwaits { .. } => "check.awaits",
+            Self::CheckAnswered { .. } => "check.answered",
             Self::DelegateDispatched { .. } => "delegate.dispatched",
             Self::ClaimReceived { .. } => "claim.received",
             Self::DelegateFailed { .. } => "delegate.failed",

@@ -74,6 +74,18 @@ pub enum HookDecision {
     },
 }
 
+/// What a verification hook put in the place of the claim it saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// Hash of the new claim's canonical form.
+    pub candidate: Digest,
+    /// Blob of the new claim.
+    pub claim: Digest,
+    /// Blob of the delta: who changed what from what to what.
+    pub delta: Digest,
+}
+
 impl HookPoint {
     /// All points, in the order a run reaches them.
     pub const ALL: [Self; 4] =

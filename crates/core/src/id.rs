@@ -155,6 +155,25 @@ impl CheckIndex {
     }
 }
 
+/// The place of a hook in its delegation: 0-based, in the order of declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HookIndex(pub u32);
+
+impl HookIndex {
+    /// The index of the `n`-th hook; a delegation never holds more than `u32::MAX` of them.
+    #[must_use]
+    pub(crate) fn of(n: usize) -> Self {
+        Self(u32::try_from(n).unwrap_or(u32::MAX))
+    }
+
+    /// As an index into the list of hooks.
+    #[must_use]
+    pub const fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// One round of the loop: dispatch, claim, verdict. Commits exactly once.
 ///
 /// `epoch` rises when a run that had ended is opened again under the same id; a restart of the

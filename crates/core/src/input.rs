@@ -1,8 +1,8 @@
 //! The closed set of inputs, and the answers to them.
 
 use crate::{
-    Answer, CheckIndex, Code, Digest, Finding, Judgement, Outcome, Phase, Stage, SubmissionId,
-    Turn, Usage,
+    Answer, CheckIndex, Code, Digest, Finding, HookDecision, HookIndex, HookPoint, Judgement,
+    Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage,
 };
 
 /// Everything that can reach a delegation.
@@ -36,6 +36,26 @@ pub enum Input {
         judge: Option<Digest>,
         /// Wall time of this try.
         elapsed_ms: u64,
+        /// What a hook put in the place of the claim. Only a hook may, and only beside a pass.
+        rewrite: Option<Rewrite>,
+    },
+    /// A hook came back, as [`crate::Effect::CallHook`] asked.
+    HookAnswered {
+        /// Which hook.
+        hook: HookIndex,
+        /// What it decided.
+        decision: HookDecision,
+        /// Wall time it took.
+        elapsed_ms: u64,
+    },
+    /// The human whom a check asked answered.
+    CheckAnswered {
+        /// Which check.
+        check: CheckIndex,
+        /// What the answer comes to.
+        finding: Finding,
+        /// Blob that names the human and holds the text.
+        by: Digest,
     },
     /// The delegate answered, as [`crate::Effect::Dispatch`] asked.
     Claimed {
@@ -120,6 +140,23 @@ pub enum Refusal {
         /// The check that was answered.
         got: u32,
     },
+    /// A result of a hook that is not the one in flight.
+    #[error("hook {expected} is in flight, the answer is of hook {got}")]
+    WrongHook {
+        /// The hook in flight.
+        expected: u32,
+        /// The hook that was answered.
+        got: u32,
+    },
+    /// A rewrite by something that may not rewrite there, or beside something else than a pass.
+    #[error("nothing may be rewritten here: only a hook may, and only beside a pass")]
+    Rewrite,
+    /// A hook that may only allow or block modified something.
+    #[error("a hook at `{}` may not modify anything", .point.as_str())]
+    Modify {
+        /// Where it was called.
+        point: HookPoint,
+    },
     /// The run has its outcome.
     #[error("the run has ended: {outcome}")]
     Ended {
@@ -142,6 +179,8 @@ impl Input {
             Self::Observed { .. } => "observed",
             Self::Unreadable { .. } => "unreadable",
             Self::CheckFinished { .. } => "check_finished",
+            Self::HookAnswered { .. } => "hook_answered",
+            Self::CheckAnswered { .. } => "check_answered",
             Self::Claimed { .. } => "claimed",
             Self::DelegateFailed { .. } => "delegate_failed",
             Self::Timer => "timer",

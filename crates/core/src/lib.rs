@@ -5,6 +5,7 @@
 //! comes out as effects; what happened is a list of [`Event`]s, and the state is a fold over them.
 
 mod accounting;
+mod charter;
 mod check;
 mod claim;
 mod delegation;
@@ -25,16 +26,19 @@ mod terms;
 mod tier;
 mod verdict;
 
+pub use charter::{Charter, MAX_CHECKS, OpenError};
 pub use check::{CheckDecl, Discrimination, Subject};
 pub use claim::{Claim, ToolCall, ToolResult, Usage};
-pub use delegation::{Delegation, Ending, JudgedTurn, OpenError, ReplayError, Stage, World};
+pub use delegation::{
+    Degraded, Delegation, Ending, JudgedTurn, Presented, ReplayError, Stage, World,
+};
 pub use digest::{Digest, DigestParseError};
 pub use effect::Effect;
 pub use event::{Answer, Entry, Event, Phase};
 pub use evidence::Evidence;
 pub use feedback::{MAX_FEEDBACK_BYTES, MAX_REASON_BYTES, Told, feedback};
-pub use hook::{HookDecision, HookDecl, HookPoint};
-pub use id::{CheckIndex, Code, NameError, RunId, SubmissionId, Turn};
+pub use hook::{HookDecision, HookDecl, HookPoint, Rewrite};
+pub use id::{CheckIndex, Code, HookIndex, NameError, RunId, SubmissionId, Turn};
 pub use input::{Handled, Input, Refusal};
 pub use ladder::{MAX_RUNGS, Rung, Step, Trigger, fall_back};
 pub use merge::{Judgement, merge};

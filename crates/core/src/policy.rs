@@ -187,7 +187,12 @@ pub enum PolicyError {
     },
 }
 
-pub(crate) fn bound(field: &'static str, value: u64, min: u64, max: u64) -> Result<(), PolicyError> {
+pub(crate) fn bound(
+    field: &'static str,
+    value: u64,
+    min: u64,
+    max: u64,
+) -> Result<(), PolicyError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }

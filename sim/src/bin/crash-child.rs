@@ -119,7 +119,7 @@ impl Life {
     async fn ask(&self, request: &Request) -> Result<Answered, Failure> {
         let (turn, attempt) = (request.turn, request.attempt);
         let log = self.log().await?;
-        if last_step(&log) != Some(&Event::DelegateDispatched { turn, attempt }) {
+        if last_step(&log) != Some(&Event::DelegateDispatched { turn, attempt, step: None }) {
             self.note(&format!("breach: asked behind {:?}", log.last()))?;
         }
         self.note(&format!("ask {}", turn.number))?;

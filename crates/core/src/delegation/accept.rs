@@ -1,11 +1,11 @@
 //! Which input is welcome where, and the event it becomes. The whole state-by-input table.
 
-use crate::delegation::decide::{ended, no_time_to_start, out_of_budget, too_late};
+use crate::delegation::decide::{ended, no_time_to_start, out_of_budget, too_late, unanswered};
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
-    Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, Input, MAX_ATTEMPTS,
-    Outcome, Phase, Refusal, Turn, VerdictKind,
+    Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, HookDecision, HookIndex,
+    HookPoint, Input, MAX_ATTEMPTS, Outcome, Phase, Refusal, Rewrite, Subject, Turn, VerdictKind,
 };
 
 /// What an input means in a state: an event, or an answer that changes nothing.
@@ -32,15 +32,31 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             }
             _ => Err(not_now),
         },
-        Input::CheckFinished { check, finding, judge, elapsed_ms } => match stage {
+        Input::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => match stage {
             Stage::RedChecking { check: expected, .. } => {
                 same_check(expected, check)?;
+                may_rewrite(fold, check, &finding, rewrite)?;
                 let discrimination = discrimination(&finding);
                 event(Event::CheckRed { check, discrimination, finding, elapsed_ms })
             }
             Stage::Checking { check: expected, .. } => {
                 same_check(expected, check)?;
-                event(Event::CheckFinished { check, finding, judge, elapsed_ms })
+                may_rewrite(fold, check, &finding, rewrite)?;
+                event(Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite })
+            }
+            _ => Err(not_now),
+        },
+        Input::HookAnswered { hook, decision, elapsed_ms } => match stage {
+            Stage::Hooking { hook: expected, .. } => {
+                same_hook(fold, expected, hook, &decision)?;
+                event(Event::HookAnswered { hook, decision, elapsed_ms })
+            }
+            _ => Err(not_now),
+        },
+        Input::CheckAnswered { check, finding, by } => match stage {
+            Stage::Awaiting { check: expected, until_ms } if now_ms < until_ms => {
+                same_check(expected, check)?;
+                event(Event::CheckAnswered { check, finding, by })
             }
             _ => Err(not_now),
         },
@@ -66,6 +82,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         Input::Resume => match stage {
             Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
             Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
+            Stage::Awaiting { .. } => Ok(timer(fold, now_ms)),
             _ => event(Event::RunResumed { interruptions: fold.interruptions.saturating_add(1) }),
         },
         Input::Answered { by, answer } => match stage {
@@ -110,19 +127,27 @@ pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
 fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
     match fold.stage {
         Stage::Claimed => Some(ended(Outcome::Inconclusive, Code::slug("wall_timeout"))),
-        Stage::Checking { check, .. } => Some(Event::CheckFinished {
-            check,
-            finding: too_late(),
-            judge: None,
-            elapsed_ms: fold.in_flight_ms(check, now_ms),
+        Stage::Checking { check, .. } => {
+            Some(cut_off(check, too_late(fold, now_ms), fold.in_flight_ms(check, now_ms)))
+        }
+        Stage::Hooking { hook, .. } => Some(match fold.hooks.point(hook) {
+            Some(HookPoint::DelegationPre | HookPoint::AttemptStart) | None => no_time_to_start(),
+            Some(HookPoint::AttemptEnd | HookPoint::DelegationPost) => {
+                ended(Outcome::Inconclusive, Code::slug("wall_timeout"))
+            }
         }),
         Stage::Opened
         | Stage::RedReady
         | Stage::RedChecking { .. }
         | Stage::RedDone
         | Stage::Ready => Some(no_time_to_start()),
-        Stage::Delegated { .. } => Some(out_of_budget(fold, "budget_wall")),
-        Stage::Settled
+        Stage::Delegated { .. } if fold.terms.is_some() => {
+            let budget = if fold.is_out_of_time(now_ms) { "budget_wall" } else { "budget_act" };
+            Some(ended(Outcome::Exhausted, Code::slug(budget)))
+        }
+        Stage::Delegated { .. } => Some(out_of_budget(fold, now_ms, "budget_wall")),
+        Stage::Awaiting { .. }
+        | Stage::Settled
         | Stage::Judged
         | Stage::Failed
         | Stage::Escalated { .. }
@@ -133,11 +158,13 @@ fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
 
 /// When the run's own time ends, while that would still change anything.
 pub(crate) fn deadline_ms(fold: &Fold) -> Option<u64> {
-    let is_over = matches!(
-        fold.stage,
-        Stage::Failed | Stage::Escalated { .. } | Stage::Decided { .. } | Stage::Sealed { .. }
-    );
-    fold.deadline_ms().filter(|_| !is_over)
+    match fold.stage {
+        Stage::Failed | Stage::Escalated { .. } | Stage::Decided { .. } | Stage::Sealed { .. } => {
+            None
+        }
+        Stage::Awaiting { until_ms, .. } => Some(until_ms),
+        _ => [fold.deadline_ms(), fold.stage_deadline_ms()].into_iter().flatten().min(),
+    }
 }
 
 fn event(event: Event) -> Result<Accepted, Refusal> {
@@ -145,7 +172,12 @@ fn event(event: Event) -> Result<Accepted, Refusal> {
 }
 
 fn timer(fold: &Fold, now_ms: u64) -> Accepted {
-    let event = out_of_time(fold, now_ms).filter(|_| fold.is_out_of_time(now_ms));
+    let event = match fold.stage {
+        Stage::Awaiting { check, until_ms } => (until_ms <= now_ms)
+            .then(|| cut_off(check, unanswered("human_timeout"), fold.waited_ms(check, now_ms))),
+        _ => out_of_time(fold, now_ms)
+            .filter(|_| fold.is_out_of_time(now_ms) || fold.is_stage_over(now_ms)),
+    };
     event.map_or(Accepted::Nothing(Handled::Unchanged), Accepted::Event)
 }
 
@@ -163,6 +195,40 @@ fn at_work(stage: Stage, got: Turn, not_now: Refusal) -> Result<(), Refusal> {
         Stage::Delegated { turn } if turn == got => Ok(()),
         Stage::Delegated { turn } => Err(Refusal::WrongTurn { expected: turn, got }),
         _ => Err(not_now),
+    }
+}
+
+/// The end of a check that was given up.
+fn cut_off(check: CheckIndex, finding: Finding, elapsed_ms: u64) -> Event {
+    Event::CheckFinished { check, finding, judge: None, elapsed_ms, rewrite: None }
+}
+
+fn may_rewrite(
+    fold: &Fold,
+    check: CheckIndex,
+    finding: &Finding,
+    rewrite: Option<Rewrite>,
+) -> Result<(), Refusal> {
+    let is_hook =
+        fold.checks.get(check.as_usize()).is_some_and(|decl| decl.subject == Subject::Hook);
+    let may = is_hook && finding.verdict() == Some(VerdictKind::Pass);
+    if rewrite.is_none() || may { Ok(()) } else { Err(Refusal::Rewrite) }
+}
+
+fn same_hook(
+    fold: &Fold,
+    expected: HookIndex,
+    got: HookIndex,
+    decision: &HookDecision,
+) -> Result<(), Refusal> {
+    if expected != got {
+        return Err(Refusal::WrongHook { expected: expected.0, got: got.0 });
+    }
+    match (decision, fold.hooks.point(got)) {
+        (HookDecision::Modify { .. }, Some(point)) if !point.may_modify() => {
+            Err(Refusal::Modify { point })
+        }
+        _ => Ok(()),
     }
 }
 

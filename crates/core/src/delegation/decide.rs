@@ -1,27 +1,31 @@
 //! What follows of itself: the next event that needs no input, as a function of state and time.
 
-use crate::delegation::fold::{Fold, Progress, Submission};
+use crate::delegation::degrade::{before_act, refused};
+use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
+use crate::delegation::submission::{Progress, Submission};
 use crate::{
-    CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, Judgement, OnFailure,
-    Outcome, Phase, Policy, RedFirst, Turn, VerdictKind, merge,
+    CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, HookPoint, Judgement,
+    OnFailure, Outcome, Phase, Policy, RedFirst, Tier, Turn, VerdictKind, merge,
 };
 
 /// The next event that the machine decides alone, if there is one at `now_ms`.
 pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
     match fold.stage {
         Stage::RedReady if fold.is_out_of_time(now_ms) => Some(no_time_to_start()),
-        Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold, fold.turn))),
-        Stage::Ready => Some(dispatch(fold, fold.turn.next())),
+        Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold, now_ms))),
+        Stage::Ready => Some(dispatch(fold, now_ms)),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold, now_ms),
         Stage::Failed => fold.failure.clone().map(|(outcome, code)| ended(outcome, code)),
         Stage::Opened
         | Stage::RedDone
         | Stage::RedChecking { .. }
+        | Stage::Hooking { .. }
         | Stage::Delegated { .. }
         | Stage::Claimed
         | Stage::Checking { .. }
+        | Stage::Awaiting { .. }
         | Stage::Escalated { .. }
         | Stage::Decided { .. }
         | Stage::Sealed { .. } => None,
@@ -52,10 +56,28 @@ fn red_check(fold: &Fold) -> Option<Event> {
     Some(Event::CheckStarted { phase: Phase::Before, check: CheckIndex::of(next), tries: 1 })
 }
 
-/// A turn is dispatched once: one that was given up leaves its number behind, so that its late
-/// answer is not taken for that of the next.
-fn dispatch(fold: &Fold, turn: Turn) -> Event {
-    Event::DelegateDispatched { turn, attempt: fold.accounting.attempts.saturating_add(1) }
+/// The next round, behind what must come before it: a rule that forbids the act, hooks, the terms of
+/// the decision. A turn is dispatched once: one that was given up leaves its number behind, so that
+/// its late answer is not taken for that of the next.
+fn dispatch(fold: &Fold, now_ms: u64) -> Event {
+    let turn = fold.upcoming;
+    if let Some(blocked) = fold.terms.as_ref().and_then(|terms| terms.blocked.clone()) {
+        return ended(Outcome::Rejected, blocked);
+    }
+    [HookPoint::DelegationPre, HookPoint::AttemptStart]
+        .into_iter()
+        .find_map(|point| hook(fold, point, turn))
+        .or_else(|| before_act(fold, turn, now_ms))
+        .unwrap_or_else(|| Event::DelegateDispatched {
+            turn,
+            attempt: fold.accounting.attempts.saturating_add(1),
+            step: fold.acting_step(),
+        })
+}
+
+/// The call of the next hook at a point.
+fn hook(fold: &Fold, point: HookPoint, turn: Turn) -> Option<Event> {
+    fold.hooks.next(point, turn).map(|hook| Event::HookCalled { hook, turn })
 }
 
 /// Nothing is in flight: the next check, the next try, or the verdict.
@@ -68,16 +90,24 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
         return Some(reused);
     }
     let next = current.progress.iter().position(|progress| progress.finding.is_none());
-    let is_late = fold.is_out_of_time(now_ms);
-    if let Some(next) = next.filter(|_| !is_late) {
+    let human = next.filter(|next| fold.is_human(*next));
+    let is_over = fold.is_out_of_time(now_ms) || fold.is_stage_over(now_ms);
+    // A human is not held to the time of the verify stage.
+    let is_late = if human.is_some() { fold.is_out_of_time(now_ms) } else { is_over };
+    if let Some(next) = next.filter(|_| !is_late && human.is_none()) {
         let check = CheckIndex::of(next);
         return Some(Event::CheckStarted { phase: Phase::After, check, tries: 1 });
     }
     let mut findings = effective_findings(fold, current);
-    findings.extend(next.map(|_| too_late()));
+    findings.extend(next.filter(|_| is_late).map(|_| too_late(fold, now_ms)));
     let judgement = merge(&findings);
+    if let Some(check) = human.filter(|_| !is_late)
+        && matches!(judgement, Judgement::Pass | Judgement::Unverified)
+    {
+        return Some(ask(fold, check, now_ms));
+    }
     if judgement == Judgement::Inconclusive
-        && !is_late
+        && !is_over
         && let Some((check, due_ms)) = next_retry(fold, current)
     {
         let tries = current.progress.get(check).map_or(0, |progress| progress.tries) + 1;
@@ -92,11 +122,23 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     Some(verdict(fold, current, judgement, code))
 }
 
-/// What a check gave that the run's own time did not leave room for.
-pub(crate) fn too_late() -> Finding {
+/// A human is asked last, and only about what nothing else refuses.
+fn ask(fold: &Fold, check: usize, now_ms: u64) -> Event {
+    let timeout_ms = fold.checks.get(check).map_or(1, |decl| decl.timeout_ms);
+    Event::CheckAwaits { check: CheckIndex::of(check), until_ms: now_ms.saturating_add(timeout_ms) }
+}
+
+/// What a check gave that the run's own time, or that of the verify stage, did not leave room for.
+pub(crate) fn too_late(fold: &Fold, now_ms: u64) -> Finding {
+    let code = if fold.is_out_of_time(now_ms) { "wall_timeout" } else { "verify_timeout" };
+    unanswered(code)
+}
+
+/// What a check gave whose ground truth did not answer in time.
+pub(crate) fn unanswered(code: &str) -> Finding {
     Finding::Verdict {
         verdict: VerdictKind::Inconclusive,
-        code: Code::slug("wall_timeout"),
+        code: Code::slug(code),
         reason: None,
         criteria: Vec::new(),
         confidence_bp: None,
@@ -192,7 +234,7 @@ fn verdict(fold: &Fold, current: &Submission, judgement: Judgement, code: Code) 
         judgement,
         counted,
         attempts: fold.accounting.attempts.saturating_add(counted.into()),
-        drift: drift(judgement, &code),
+        drift: drift(fold, judgement, &code),
         code,
         repeat_of: repeat.map(|repeat| repeat.of),
         reused: None,
@@ -200,11 +242,14 @@ fn verdict(fold: &Fold, current: &Submission, judgement: Judgement, code: Code) 
     }
 }
 
-fn drift(judgement: Judgement, code: &Code) -> Option<Drift> {
+fn drift(fold: &Fold, judgement: Judgement, code: &Code) -> Option<Drift> {
+    let tier = fold.terms.as_ref().and_then(|terms| terms.tier);
     match judgement {
         Judgement::Pass | Judgement::Unverified => None,
         Judgement::Revise | Judgement::Fail => Some(Drift::Yellow),
-        Judgement::Inconclusive if code.is_timeout() => Some(Drift::Red),
+        Judgement::Inconclusive if code.is_timeout() || tier >= Some(Tier::Medium) => {
+            Some(Drift::Red)
+        }
         Judgement::Inconclusive => Some(Drift::Yellow),
         Judgement::Fault => Some(Drift::Red),
     }
@@ -214,17 +259,32 @@ fn drift(judgement: Judgement, code: &Code) -> Option<Drift> {
 fn judged(fold: &Fold, now_ms: u64) -> Option<Event> {
     let last = fold.judged.last()?;
     let code = last.code.clone();
+    if let Some(called) = hook(fold, HookPoint::AttemptEnd, last.turn) {
+        return Some(called);
+    }
+    let is_required = fold.terms.as_ref().is_some_and(|terms| terms.is_required);
     Some(match last.judgement {
-        Judgement::Pass => ended(Outcome::Verified, code),
-        Judgement::Unverified => ended(Outcome::Unverified, code),
-        Judgement::Inconclusive => ended(Outcome::Inconclusive, code),
+        Judgement::Pass => hand_on(fold, last.turn, Outcome::Verified, code),
+        Judgement::Unverified if is_required => inconclusive(fold, now_ms, Code::slug("no_method")),
+        Judgement::Unverified => hand_on(fold, last.turn, Outcome::Unverified, code),
+        Judgement::Inconclusive => inconclusive(fold, now_ms, code),
         Judgement::Fault => ended(Outcome::Faulted, code),
-        Judgement::Fail => refused(fold.policy.on_fail, Outcome::Rejected, code),
+        Judgement::Fail => refused(fold, now_ms, fold.policy.on_fail, Outcome::Rejected, code),
         Judgement::Revise => match exhausted(fold, now_ms) {
-            Some(budget) => out_of_budget(fold, budget),
-            None => dispatch(fold, fold.turn.next()),
+            Some(budget) => out_of_budget(fold, now_ms, budget),
+            None => dispatch(fold, now_ms),
         },
     })
+}
+
+/// The claim is handed on, once the hooks behind the verdict let it.
+fn hand_on(fold: &Fold, turn: Turn, outcome: Outcome, code: Code) -> Event {
+    hook(fold, HookPoint::DelegationPost, turn).unwrap_or_else(|| ended(outcome, code))
+}
+
+/// Ground truth could not be had. A human is asked only where the terms of a decision say so.
+fn inconclusive(fold: &Fold, now_ms: u64, code: Code) -> Event {
+    refused(fold, now_ms, OnFailure::Reject, Outcome::Inconclusive, code)
 }
 
 /// The budget that is used up, in one word, if any is.
@@ -234,15 +294,8 @@ fn exhausted(fold: &Fold, now_ms: u64) -> Option<&'static str> {
 }
 
 /// A budget is used up: the run ends, or a human is called.
-pub(crate) fn out_of_budget(fold: &Fold, budget: &str) -> Event {
-    refused(fold.policy.on_exhausted, Outcome::Exhausted, Code::slug(budget))
-}
-
-fn refused(on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {
-    match on_failure {
-        OnFailure::Reject => ended(outcome, code),
-        OnFailure::Escalate => Event::Escalated { instead_of: outcome, code },
-    }
+pub(crate) fn out_of_budget(fold: &Fold, now_ms: u64, budget: &str) -> Event {
+    refused(fold, now_ms, fold.policy.on_exhausted, Outcome::Exhausted, Code::slug(budget))
 }
 
 impl Policy {

@@ -1,10 +1,14 @@
 //! The state of a run as a fold over its events. Nothing else changes it.
 
-use crate::accounting::{Accounting, WorkMarker};
+use crate::accounting::Accounting;
+use crate::delegation::degrade::Degraded;
+use crate::delegation::hooks::Hooks;
 use crate::delegation::stage::Stage;
+use crate::delegation::submission::{JudgedTurn, Progress, Submission, World};
 use crate::{
-    Answer, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding, Judgement,
-    Outcome, Phase, Policy, RedFirst, RunId, Subject, SubmissionId, Turn,
+    Answer, Charter, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding,
+    HookDecision, HookIndex, Judgement, Outcome, Phase, Policy, RedFirst, Rewrite, RunId, Step,
+    Subject, Terms, Trigger, Turn,
 };
 
 /// What is known of a run.
@@ -14,13 +18,22 @@ pub(crate) struct Fold {
     pub(crate) request: Digest,
     pub(crate) policy: Policy,
     pub(crate) checks: Vec<CheckDecl>,
+    pub(crate) hooks: Hooks,
+    pub(crate) terms: Option<Terms>,
     pub(crate) opened_at_ms: u64,
     /// Start of the wall time: the opening, or a human's answer that lets the run go on.
     pub(crate) wall_from_ms: u64,
     pub(crate) stage: Stage,
     pub(crate) baseline: Option<World>,
     pub(crate) red: Vec<Option<Discrimination>>,
+    /// The round at work, or the last one.
     pub(crate) turn: Turn,
+    /// The round that is dispatched next.
+    pub(crate) upcoming: Turn,
+    /// When the round at work was dispatched, or the resumption that found it unanswered.
+    pub(crate) dispatched_ms: u64,
+    pub(crate) degraded: Vec<Degraded>,
+    pub(crate) is_approved: bool,
     pub(crate) current: Option<Submission>,
     pub(crate) judged: Vec<JudgedTurn>,
     pub(crate) accounting: Accounting,
@@ -31,66 +44,6 @@ pub(crate) struct Fold {
     pub(crate) refusal: Option<Code>,
     pub(crate) ended: Option<Ending>,
     pub(crate) entries: u64,
-}
-
-/// One reading of the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct World {
-    /// Digest of the workspace's manifest.
-    pub manifest: Digest,
-    /// Digest of the judge's manifest.
-    pub judge: Digest,
-}
-
-/// The claim at work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Submission {
-    pub(crate) turn: Turn,
-    pub(crate) id: SubmissionId,
-    pub(crate) candidate: Digest,
-    pub(crate) claim: Digest,
-    pub(crate) steps: u64,
-    pub(crate) world: Option<World>,
-    pub(crate) tampered: bool,
-    pub(crate) progress: Vec<Progress>,
-}
-
-/// How far one check of a submission is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    pub(crate) tries: u32,
-    /// Start of the first try, or of the resumption that found it unsettled.
-    pub(crate) since_ms: u64,
-    /// Start of the try in flight, or of the resumption that found it unsettled.
-    pub(crate) started_ms: u64,
-    pub(crate) finished_ms: u64,
-    pub(crate) elapsed_ms: u64,
-    pub(crate) finding: Option<Finding>,
-}
-
-/// A turn with its verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JudgedTurn {
-    /// The turn.
-    pub turn: Turn,
-    /// The submission.
-    pub submission: SubmissionId,
-    /// Hash of the claim's canonical form.
-    pub candidate: Digest,
-    /// Blob of the claim.
-    pub claim: Digest,
-    /// The merged verdict.
-    pub judgement: Judgement,
-    /// Why, in one word.
-    pub code: Code,
-    /// Whether it was charged as an attempt.
-    pub counted: bool,
-    /// The workspace that the verdict is about.
-    pub world: Option<World>,
-    /// The findings by check, in order; `None` for a check that was not run.
-    pub findings: Vec<Option<Finding>>,
-    /// Wall time by check, in milliseconds, in order; of the last try.
-    pub elapsed_ms: Vec<u64>,
 }
 
 /// How the run ends.
@@ -106,33 +59,27 @@ pub struct Ending {
     pub at_ms: u64,
 }
 
-impl Submission {
-    pub(crate) fn work(&self) -> WorkMarker {
-        let workspace = self.world.map_or(self.candidate, |world| world.manifest);
-        WorkMarker { steps: self.steps, workspace }
-    }
-}
-
 impl Fold {
-    pub(crate) fn open(
-        at_ms: u64,
-        run: RunId,
-        request: Digest,
-        policy: Policy,
-        checks: Vec<CheckDecl>,
-    ) -> Self {
+    pub(crate) fn open(at_ms: u64, run: RunId, request: Digest, charter: Charter) -> Self {
+        let Charter { policy, checks, hooks, terms } = charter;
         let red = vec![None; checks.len()];
         Self {
             run,
             request,
             policy,
             checks,
+            hooks: Hooks::new(hooks),
+            terms,
             opened_at_ms: at_ms,
             wall_from_ms: at_ms,
             stage: Stage::Opened,
             baseline: None,
             red,
             turn: Turn::FIRST,
+            upcoming: Turn::FIRST,
+            dispatched_ms: at_ms,
+            degraded: Vec::new(),
+            is_approved: false,
             current: None,
             judged: Vec::new(),
             accounting: Accounting::default(),
@@ -154,6 +101,11 @@ impl Fold {
         checks.position(|(decl, red)| decl.subject == Subject::World && red.is_none())
     }
 
+    /// Whether a check is a question to a human.
+    pub(crate) fn is_human(&self, check: usize) -> bool {
+        self.checks.get(check).is_some_and(|decl| decl.subject == Subject::Human)
+    }
+
     /// How a check stands after the red run.
     pub(crate) fn discrimination(&self, check: usize) -> Discrimination {
         let exempt = self.policy.red_first == RedFirst::Off
@@ -169,6 +121,41 @@ impl Fold {
         self.policy.wall_ms.map(|wall_ms| self.wall_from_ms.saturating_add(wall_ms))
     }
 
+    /// What is left of the run's own budget.
+    pub(crate) fn remaining_ms(&self, now_ms: u64) -> Option<u64> {
+        self.deadline_ms().map(|deadline_ms| deadline_ms.saturating_sub(now_ms))
+    }
+
+    /// The time at which the stage at work ends of itself, under terms that bound it.
+    pub(crate) fn stage_deadline_ms(&self) -> Option<u64> {
+        let stages = self.terms.as_ref()?.stages;
+        match self.stage {
+            Stage::Delegated { .. } => Some(self.dispatched_ms.saturating_add(stages.act_ms)),
+            Stage::Settled | Stage::Checking { .. } => {
+                let observed_ms = self.current.as_ref()?.observed_ms;
+                Some(observed_ms.saturating_add(stages.verify_ms))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the stage at work has used its budget up.
+    pub(crate) fn is_stage_over(&self, now_ms: u64) -> bool {
+        self.stage_deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
+    }
+
+    /// The step that a round fell back to for a reason.
+    pub(crate) fn degraded(&self, turn: Turn, trigger: Trigger) -> Option<Step> {
+        let mut degraded = self.degraded.iter();
+        degraded.find(|it| it.turn == turn && it.trigger == trigger).map(|it| it.step)
+    }
+
+    /// The step whose delegate acts.
+    pub(crate) fn acting_step(&self) -> Option<Step> {
+        let steps = self.degraded.iter().map(|degraded| degraded.step);
+        steps.filter(|step| !matches!(step, Step::Hitl | Step::Abstain)).last()
+    }
+
     /// Whether the run's own budget has ended.
     pub(crate) fn is_out_of_time(&self, now_ms: u64) -> bool {
         self.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
@@ -180,6 +167,12 @@ impl Fold {
         progress.map_or(0, |progress| now_ms.saturating_sub(progress.started_ms))
     }
 
+    /// How long a human has been asked for, in milliseconds.
+    pub(crate) fn waited_ms(&self, check: CheckIndex, now_ms: u64) -> u64 {
+        let progress = self.current.as_ref().and_then(|it| it.progress.get(check.as_usize()));
+        progress.map_or(0, |progress| now_ms.saturating_sub(progress.since_ms))
+    }
+
     /// Folds one event in. Whether it may happen was decided before.
     pub(crate) fn apply(&mut self, at_ms: u64, event: &Event) {
         self.entries = self.entries.saturating_add(1);
@@ -187,7 +180,7 @@ impl Fold {
         match event {
             Event::RunOpened { .. } => {}
             Event::WorldObserved { phase, manifest, judge } => {
-                self.observed(*phase, World { manifest: *manifest, judge: *judge });
+                self.observed(at_ms, *phase, World { manifest: *manifest, judge: *judge });
             }
             Event::WorldUnreadable { phase, code, .. } => {
                 let outcome = match phase {
@@ -207,8 +200,18 @@ impl Fold {
                 let is_last = self.next_red().is_none();
                 self.stage = if is_last { Stage::RedDone } else { Stage::RedReady };
             }
+            Event::HookCalled { hook, turn } => {
+                self.hooks.called(at_ms, self.stage);
+                self.stage = Stage::Hooking { hook: *hook, turn: *turn };
+            }
+            Event::HookAnswered { hook, decision, .. } => self.hook_answered(*hook, decision),
+            Event::DegradeChosen { turn, trigger, step } => {
+                self.degraded.push(Degraded { turn: *turn, trigger: *trigger, step: *step });
+            }
             Event::DelegateDispatched { turn, .. } => {
                 self.turn = *turn;
+                self.upcoming = turn.next();
+                self.dispatched_ms = at_ms;
                 self.stage = Stage::Delegated { turn: *turn };
             }
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
@@ -220,6 +223,7 @@ impl Fold {
                     claim: *claim,
                     steps: *work,
                     world: None,
+                    observed_ms: at_ms,
                     tampered: false,
                     progress: vec![Progress::default(); self.checks.len()],
                 });
@@ -229,8 +233,17 @@ impl Fold {
                 self.failure = Some((Outcome::DelegateFailed, code.clone()));
                 self.stage = Stage::Failed;
             }
-            Event::CheckFinished { check, finding, judge, elapsed_ms } => {
-                self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms);
+            Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
+                self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
+            }
+            Event::CheckAwaits { check, until_ms } => {
+                if let Some(progress) = self.progress_mut(*check) {
+                    (progress.tries, progress.since_ms) = (1, at_ms);
+                }
+                self.stage = Stage::Awaiting { check: *check, until_ms: *until_ms };
+            }
+            Event::CheckAnswered { check, finding, .. } => {
+                self.check_answered(at_ms, *check, finding);
             }
             Event::VerdictMerged { judgement, code, counted, reused, .. } => {
                 self.verdict_merged(*judgement, code, *counted, *reused);
@@ -250,7 +263,7 @@ impl Fold {
         }
     }
 
-    fn observed(&mut self, phase: Phase, world: World) {
+    fn observed(&mut self, at_ms: u64, phase: Phase, world: World) {
         match phase {
             Phase::Before => {
                 self.baseline = Some(world);
@@ -260,6 +273,7 @@ impl Fold {
                 let sealed = self.baseline.map(|baseline| baseline.judge);
                 if let Some(current) = &mut self.current {
                     current.world = Some(world);
+                    current.observed_ms = at_ms;
                     current.tampered |= sealed != Some(world.judge);
                 }
                 self.stage = Stage::Settled;
@@ -289,17 +303,56 @@ impl Fold {
         finding: &Finding,
         judge: Option<Digest>,
         elapsed_ms: u64,
+        rewrite: Option<Rewrite>,
     ) {
+        // Those behind it judged another claim.
+        let behind = check.as_usize().saturating_add(1);
+        if let (Some(current), Some(_)) = (&mut self.current, rewrite) {
+            current.progress.iter_mut().skip(behind).for_each(|it| *it = Progress::default());
+        }
         if let Some(progress) = self.progress_mut(check) {
             progress.finished_ms = at_ms;
             progress.elapsed_ms = elapsed_ms;
             progress.finding = Some(finding.clone());
+            progress.rewrite = rewrite;
+        }
+        let was_awaited = matches!(self.stage, Stage::Awaiting { .. });
+        if was_awaited {
+            self.waited(at_ms, check);
         }
         let sealed = self.baseline.map(|baseline| baseline.judge);
         if let Some(current) = &mut self.current {
             current.tampered |= judge.is_some() && judge != sealed;
         }
         self.stage = Stage::Settled;
+    }
+
+    fn check_answered(&mut self, at_ms: u64, check: CheckIndex, finding: &Finding) {
+        self.waited(at_ms, check);
+        if let Some(progress) = self.progress_mut(check) {
+            progress.finished_ms = at_ms;
+            progress.elapsed_ms = at_ms.saturating_sub(progress.since_ms);
+            progress.finding = Some(finding.clone());
+        }
+        self.stage = Stage::Settled;
+    }
+
+    /// The time that a human took is not the run's.
+    fn waited(&mut self, at_ms: u64, check: CheckIndex) {
+        let since_ms = self.progress_mut(check).map_or(at_ms, |progress| progress.since_ms);
+        let waited_ms = at_ms.saturating_sub(since_ms);
+        self.wall_from_ms = self.wall_from_ms.saturating_add(waited_ms);
+        if let Some(current) = &mut self.current {
+            current.observed_ms = current.observed_ms.saturating_add(waited_ms);
+        }
+    }
+
+    fn hook_answered(&mut self, hook: HookIndex, decision: &HookDecision) {
+        let Stage::Hooking { turn, .. } = self.stage else {
+            return;
+        };
+        self.failure = self.hooks.answered(hook, turn, decision).or(self.failure.take());
+        self.stage = if self.failure.is_some() { Stage::Failed } else { self.hooks.behind };
     }
 
     fn verdict_merged(
@@ -314,6 +367,7 @@ impl Fold {
             return;
         };
         let work = current.work();
+        let verified = current.presented();
         let (mut findings, mut elapsed_ms): (Vec<_>, Vec<_>) = current
             .progress
             .into_iter()
@@ -329,6 +383,7 @@ impl Fold {
             submission: current.id,
             candidate: current.candidate,
             claim: current.claim,
+            verified,
             judgement,
             code: code.clone(),
             counted,
@@ -341,6 +396,11 @@ impl Fold {
     /// A check that was in flight gets its whole time again: the crash was not its fault.
     fn resumed(&mut self, at_ms: u64, interruptions: u32) {
         self.interruptions = interruptions;
+        self.dispatched_ms = at_ms;
+        self.hooks.called_ms = at_ms;
+        if let Some(current) = &mut self.current {
+            current.observed_ms = at_ms;
+        }
         for progress in self.current.iter_mut().flat_map(|current| &mut current.progress) {
             progress.since_ms = at_ms;
             progress.started_ms = at_ms;
@@ -351,6 +411,7 @@ impl Fold {
         if let Answer::Continue { attempts } = answer {
             self.accounting.grant(attempts);
             self.wall_from_ms = at_ms;
+            self.is_approved = true;
             self.stage = Stage::Ready;
         }
     }

@@ -2,21 +2,25 @@
 
 mod accept;
 mod decide;
+mod degrade;
 mod fold;
+mod hooks;
 mod pending;
 mod replay;
 mod stage;
+mod submission;
 
 use std::collections::VecDeque;
 
-pub use fold::{Ending, JudgedTurn, World};
+pub use degrade::Degraded;
+pub use fold::Ending;
 pub use replay::ReplayError;
 pub use stage::Stage;
+pub use submission::{JudgedTurn, Presented, World};
 
-use crate::policy::{MAX_CHECK_MS, PolicyError};
 use crate::{
-    CheckDecl, Code, Digest, Discrimination, Effect, Entry, Event, Handled, Input, Policy, Refusal,
-    RunId, Turn, Usage,
+    Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
+    HookDecl, Input, OpenError, Policy, Refusal, RunId, Terms, Turn, Usage,
 };
 use accept::Accepted;
 use fold::Fold;
@@ -39,62 +43,28 @@ pub struct Delegation {
     effects: VecDeque<Effect>,
 }
 
-/// The delegation cannot be opened as asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// A bound of the policy.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// Two checks share a name.
-    #[error("two checks are called `{id}`; give one of them another id")]
-    DuplicateCheck {
-        /// The name.
-        id: Code,
-    },
-    /// More checks than a run may have.
-    #[error("a delegation has at most {max} checks, got {got}")]
-    TooManyChecks {
-        /// The bound.
-        max: usize,
-        /// How many there were.
-        got: usize,
-    },
-    /// A check's time is out of range.
-    #[error("check `{id}` must have a timeout of 1 to {MAX_CHECK_MS} ms, got {timeout_ms}")]
-    CheckTimeout {
-        /// The check.
-        id: Code,
-        /// What was asked for.
-        timeout_ms: u64,
-    },
-}
-
 impl Delegation {
-    /// The most checks a delegation may have.
-    pub const MAX_CHECKS: usize = 1000;
-
     /// Opens a run. The first effects are the append of its first event and the reading of the
     /// workspace.
     ///
     /// # Errors
-    /// [`OpenError`] if a bound is out of range or two checks share a name.
+    /// [`OpenError`] if a bound is out of range, two checks share a name, or one stands too late.
     pub fn open(
         now_ms: u64,
         run: RunId,
         request: Digest,
-        policy: Policy,
-        checks: Vec<CheckDecl>,
+        charter: Charter,
     ) -> Result<Self, OpenError> {
-        policy.validate()?;
-        validate_checks(&checks)?;
+        charter.validate()?;
         let event = Event::RunOpened {
             run: run.clone(),
             request,
-            policy: policy.clone(),
-            checks: checks.clone(),
+            policy: charter.policy.clone(),
+            checks: charter.checks.clone(),
+            hooks: charter.hooks.clone(),
+            terms: charter.terms.clone(),
         };
-        let fold = Fold::open(now_ms, run, request, policy, checks);
+        let fold = Fold::open(now_ms, run, request, charter);
         let mut machine = Self { fold, now_ms, effects: VecDeque::new() };
         machine.effects.push_back(Effect::Append(vec![Entry { at_ms: now_ms, event }]));
         machine.push_pending();
@@ -186,6 +156,57 @@ impl Delegation {
     #[must_use]
     pub fn checks(&self) -> &[CheckDecl] {
         &self.fold.checks
+    }
+
+    /// The hooks that are called by themselves, in order.
+    #[must_use]
+    pub fn hooks(&self) -> &[HookDecl] {
+        &self.fold.hooks.decls
+    }
+
+    /// The terms of the decision, where the run is one under an envelope.
+    #[must_use]
+    pub const fn terms(&self) -> Option<&Terms> {
+        self.fold.terms.as_ref()
+    }
+
+    /// The steps that the decision fell back to, oldest first.
+    #[must_use]
+    pub fn degraded(&self) -> &[Degraded] {
+        &self.fold.degraded
+    }
+
+    /// Blob of the task as hooks rewrote it.
+    #[must_use]
+    pub const fn rewritten_task(&self) -> Option<Digest> {
+        self.fold.hooks.rewritten.task
+    }
+
+    /// Blob of the prompt of a round as hooks rewrote it.
+    #[must_use]
+    pub fn rewritten_prompt(&self, turn: Turn) -> Option<Digest> {
+        self.fold.hooks.rewritten.prompt.filter(|(of, _)| *of == turn).map(|(_, prompt)| prompt)
+    }
+
+    /// Blob of the claim as a hook edited it after it was verified.
+    #[must_use]
+    pub fn edited_claim(&self) -> Option<Digest> {
+        let judged = self.fold.judged.last()?;
+        let edited = self.fold.hooks.rewritten.edited.filter(|(of, _)| *of == judged.turn);
+        edited.map(|(_, claim)| claim)
+    }
+
+    /// The claim as a check at work sees it: the delegate's, or what the hooks before it made of it.
+    #[must_use]
+    pub fn seen_by(&self, check: CheckIndex) -> Option<Presented> {
+        self.fold.current.as_ref().map(|current| current.seen_by(check))
+    }
+
+    /// What the checks of the claim at work gave so far, in order.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Option<Finding>> {
+        let progress = self.fold.current.iter().flat_map(|current| &current.progress);
+        progress.map(|progress| progress.finding.clone()).collect()
     }
 
     /// When the run was opened, in milliseconds since the Unix epoch.
@@ -282,20 +303,4 @@ impl Delegation {
     fn push_pending(&mut self) {
         self.effects.extend(pending::pending(&self.fold, self.now_ms));
     }
-}
-
-fn validate_checks(checks: &[CheckDecl]) -> Result<(), OpenError> {
-    if checks.len() > Delegation::MAX_CHECKS {
-        return Err(OpenError::TooManyChecks { max: Delegation::MAX_CHECKS, got: checks.len() });
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    for CheckDecl { id, timeout_ms, .. } in checks {
-        if !seen.insert(id) {
-            return Err(OpenError::DuplicateCheck { id: id.clone() });
-        }
-        if !(1..=MAX_CHECK_MS).contains(timeout_ms) {
-            return Err(OpenError::CheckTimeout { id: id.clone(), timeout_ms: *timeout_ms });
-        }
-    }
-    Ok(())
 }

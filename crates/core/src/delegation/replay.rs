@@ -7,7 +7,7 @@ use crate::delegation::accept::{self, Accepted};
 use crate::delegation::decide;
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
-use crate::{Code, Delegation, Entry, Event, Input, OpenError, Outcome};
+use crate::{Charter, Code, Delegation, Entry, Event, Input, OpenError, Outcome};
 
 /// The log is not one that the machine wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,11 +70,16 @@ impl Delegation {
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut entries = entries.into_iter();
         let first = entries.next().ok_or(ReplayError::Empty)?;
-        let Event::RunOpened { run, request, policy, checks } = &first.event else {
+        let Event::RunOpened { run, request, policy, checks, hooks, terms } = &first.event else {
             return Err(ReplayError::NotOpened { got: first.event.name() });
         };
-        let mut machine =
-            Self::open(first.at_ms, run.clone(), *request, policy.clone(), checks.clone())?;
+        let charter = Charter {
+            policy: policy.clone(),
+            checks: checks.clone(),
+            hooks: hooks.clone(),
+            terms: terms.clone(),
+        };
+        let mut machine = Self::open(first.at_ms, run.clone(), *request, charter)?;
         machine.effects = VecDeque::new();
         let mut forced = None;
         for entry in entries {
@@ -118,7 +123,7 @@ fn admit(
     if due.as_ref() == Some(&entry.event) {
         return Ok(());
     }
-    match input_of(&entry.event).map(|input| accept::accept(fold, entry.at_ms, input)) {
+    match input_of(fold.stage, &entry.event).map(|input| accept::accept(fold, entry.at_ms, input)) {
         Some(Ok(Accepted::Event(event))) if event == entry.event => Ok(()),
         Some(Ok(Accepted::Event(_))) => refused(true),
         _ => refused(due.is_some_and(|due| due.name() == got)),
@@ -126,18 +131,23 @@ fn admit(
 }
 
 /// The input that leads to an event; `None` for events that the machine decides alone.
-fn input_of(event: &Event) -> Option<Input> {
+fn input_of(stage: Stage, event: &Event) -> Option<Input> {
     Some(match event.clone() {
         Event::WorldObserved { phase, manifest, judge } => {
             Input::Observed { phase, manifest, judge }
         }
         Event::WorldUnreadable { phase, code, detail } => Input::Unreadable { phase, code, detail },
         Event::CheckRed { check, finding, elapsed_ms, .. } => {
-            Input::CheckFinished { check, finding, judge: None, elapsed_ms }
+            Input::CheckFinished { check, finding, judge: None, elapsed_ms, rewrite: None }
         }
-        Event::CheckFinished { check, finding, judge, elapsed_ms } => {
-            Input::CheckFinished { check, finding, judge, elapsed_ms }
+        Event::CheckFinished { .. } if matches!(stage, Stage::Awaiting { .. }) => Input::Timer,
+        Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
+            Input::CheckFinished { check, finding, judge, elapsed_ms, rewrite }
         }
+        Event::HookAnswered { hook, decision, elapsed_ms } => {
+            Input::HookAnswered { hook, decision, elapsed_ms }
+        }
+        Event::CheckAnswered { check, finding, by } => Input::CheckAnswered { check, finding, by },
         Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
             Input::Claimed { turn, submission, candidate, claim, work, usage }
         }
@@ -154,6 +164,9 @@ fn input_of(event: &Event) -> Option<Input> {
         Event::OutcomeDecided { .. }
         | Event::RunOpened { .. }
         | Event::CheckStarted { .. }
+        | Event::CheckAwaits { .. }
+        | Event::HookCalled { .. }
+        | Event::DegradeChosen { .. }
         | Event::DelegateDispatched { .. }
         | Event::VerdictMerged { .. }
         | Event::Escalated { .. } => return None,
@@ -161,5 +174,5 @@ fn input_of(event: &Event) -> Option<Input> {
 }
 
 fn is_time(code: &Code) -> bool {
-    matches!(code.as_str(), "wall_timeout" | "budget_wall")
+    matches!(code.as_str(), "wall_timeout" | "budget_wall" | "budget_act")
 }

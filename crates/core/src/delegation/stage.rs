@@ -1,6 +1,6 @@
 //! Where a delegation is.
 
-use crate::{CheckIndex, Outcome, Turn};
+use crate::{CheckIndex, HookIndex, Outcome, Turn};
 
 /// The stages of a run. What is pending is a function of the stage alone, which is what makes a
 /// replayed run go on where the recorded one stopped.
@@ -8,15 +8,17 @@ use crate::{CheckIndex, Outcome, Turn};
 /// | Stage | Waits for |
 /// |---|---|
 /// | `Opened` | the reading of the workspace before the delegate |
-/// | `RedReady` | nothing: the next red check, or the delegate, follows at once |
+/// | `RedReady` | nothing: the next red check, a hook, or the delegate, follows at once |
 /// | `RedChecking` | the red check in flight |
 /// | `RedDone` | the second reading before the delegate: what red checks did is not the delegate's |
-/// | `Ready` | nothing: a dispatch follows at once |
+/// | `Ready` | nothing: a hook or a dispatch follows at once |
+/// | `Hooking` | the hook in flight |
 /// | `Delegated` | the claim |
 /// | `Claimed` | the reading of the workspace after the claim |
 /// | `Settled` | nothing, or the time of the next try of an inconclusive check |
 /// | `Checking` | the check in flight |
-/// | `Judged` | nothing: a dispatch, a call for a human, or the outcome follows at once |
+/// | `Awaiting` | the human whom a check asked |
+/// | `Judged` | nothing: a hook, a dispatch, a call for a human, or the outcome follows at once |
 /// | `Failed` | nothing: the outcome follows at once |
 /// | `Escalated` | a human |
 /// | `Decided` | the seal |
@@ -29,10 +31,12 @@ pub enum Stage {
     RedChecking { check: CheckIndex, tries: u32 },
     RedDone,
     Ready,
+    Hooking { hook: HookIndex, turn: Turn },
     Delegated { turn: Turn },
     Claimed,
     Settled,
     Checking { check: CheckIndex, tries: u32 },
+    Awaiting { check: CheckIndex, until_ms: u64 },
     Judged,
     Failed,
     Escalated { instead_of: Outcome },

@@ -35,15 +35,23 @@ fn events() -> Vec<Event> {
         request: d(1),
         policy,
         checks: checks.clone(),
+        hooks: vec![],
+        terms: None,
     };
     let finished = |finding| Event::CheckFinished {
         check: CheckIndex(1),
         finding,
         judge: Some(d(2)),
         elapsed_ms: 7,
+        rewrite: None,
     };
-    let cut_off =
-        Event::CheckFinished { check: CheckIndex(1), finding: fault(), judge: None, elapsed_ms: 7 };
+    let cut_off = Event::CheckFinished {
+        check: CheckIndex(1),
+        finding: fault(),
+        judge: None,
+        elapsed_ms: 7,
+        rewrite: None,
+    };
     let merged = Event::VerdictMerged {
         turn: turn(3),
         submission: submission(turn(3)),
@@ -75,7 +83,7 @@ fn events() -> Vec<Event> {
             finding: fault(),
             elapsed_ms: 3,
         },
-        Event::DelegateDispatched { turn: turn(0), attempt: 1 },
+        Event::DelegateDispatched { turn: turn(0), attempt: 1, step: None },
         Event::ClaimReceived {
             turn: turn(0),
             submission: submission(turn(0)),

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use probity_core::{
-    Answer, CheckDecl, Delegation, Drift, Effect, Finding, Input, MAX_CHECK_MS, OnFailure,
-    OpenError, Outcome, Phase, Policy, PolicyError, Stage,
+    Answer, Charter, CheckDecl, Delegation, Drift, Effect, Finding, Input, MAX_CHECK_MS, MAX_CHECKS,
+    OnFailure, OpenError, Outcome, Phase, Policy, PolicyError, Stage,
 };
 
 use crate::rig::{
@@ -208,7 +208,12 @@ fn what_is_committed_is_what_was_judged() {
     rig.turn(1, &[revise()]).turn(2, &[pass()]);
     assert_eq!(
         rig.due[0],
-        Effect::Commit { submission: submission(turn(1)), candidate: d(2), claim: d(102) }
+        Effect::Commit {
+            submission: submission(turn(1)),
+            candidate: d(2),
+            claim: d(102),
+            edited: None
+        }
     );
     let judged = rig.machine.judged().last().unwrap();
     assert_eq!((judged.candidate, judged.claim), (d(2), d(102)));
@@ -216,7 +221,12 @@ fn what_is_committed_is_what_was_judged() {
     rig.turn(7, &[]);
     assert_eq!(
         rig.due[0],
-        Effect::Commit { submission: submission(turn(0)), candidate: d(7), claim: d(107) }
+        Effect::Commit {
+            submission: submission(turn(0)),
+            candidate: d(7),
+            claim: d(107),
+            edited: None
+        }
     );
 }
 
@@ -296,7 +306,7 @@ fn all_checks_run_even_behind_one_that_decides() {
 #[test]
 fn a_delegation_that_is_not_legal_does_not_open() {
     let open = |policy, checks| {
-        Delegation::open(0, "r".parse().unwrap(), d(1), policy, checks).map(|_| ())
+        Delegation::open(0, "r".parse().unwrap(), d(1), Charter::new(policy, checks)).map(|_| ())
     };
     let policy = Policy::default();
     let twice = vec![world_check("a"), world_check("a")];
@@ -305,11 +315,14 @@ fn a_delegation_that_is_not_legal_does_not_open() {
         [(0, false), (1, true), (MAX_CHECK_MS, true), (MAX_CHECK_MS + 1, false)]
     {
         let check = CheckDecl { timeout_ms, ..world_check("a") };
-        let expected =
-            if legal { Ok(()) } else { Err(OpenError::CheckTimeout { id: code("a"), timeout_ms }) };
+        let expected = if legal {
+            Ok(())
+        } else {
+            Err(OpenError::CheckTimeout { id: code("a"), timeout_ms, max_ms: MAX_CHECK_MS })
+        };
         assert_eq!(open(policy.clone(), vec![check]), expected);
     }
-    let (max, got) = (Delegation::MAX_CHECKS, Delegation::MAX_CHECKS + 1);
+    let (max, got) = (MAX_CHECKS, MAX_CHECKS + 1);
     assert_eq!(open(policy.clone(), claim_checks(max)), Ok(()));
     assert_eq!(open(policy.clone(), claim_checks(got)), Err(OpenError::TooManyChecks { max, got }));
     let none = Policy { max_attempts: 0, ..policy };

@@ -2,9 +2,9 @@
 //! comes first and alone, a refusal changes nothing, and the log replays to the same value.
 
 use probity_core::{
-    Answer, CheckDecl, CheckIndex, Code, Delegation, Digest, Drift, Effect, Entry, Event, Finding,
-    Handled, Input, Judgement, Outcome, Phase, Policy, Refusal, Stage, Subject, SubmissionId, Turn,
-    Usage, VerdictKind,
+    Answer, Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Drift, Effect, Entry, Event,
+    Finding, Handled, Input, Judgement, Outcome, Phase, Policy, Refusal, Stage, Subject,
+    SubmissionId, Turn, Usage, VerdictKind,
 };
 
 /// The judge's files as they should be.
@@ -100,7 +100,7 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) fn open(policy: Policy, checks: Vec<CheckDecl>) -> Self {
         let run = "run-1".parse().unwrap();
-        let machine = Delegation::open(1_000, run, d(1), policy, checks).unwrap();
+        let machine = Delegation::open(1_000, run, d(1), Charter::new(policy, checks)).unwrap();
         let mut rig = Self {
             machine,
             log: vec![],
@@ -193,6 +193,7 @@ impl Rig {
             finding,
             judge: Some(d(self.judge)),
             elapsed_ms: self.elapsed_ms,
+            rewrite: None,
         }
     }
 

@@ -254,6 +254,7 @@ fn what_is_known_when_the_time_ends_decides_and_the_rest_is_inconclusive() {
             finding: wall_timeout(),
             judge: None,
             elapsed_ms: WALL_MS - 30,
+            rewrite: None,
         };
         assert_eq!(rig.log[held].event, cut_off);
         assert_eq!(rig.merged()[0].code, verdict_code);

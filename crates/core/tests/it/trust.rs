@@ -261,6 +261,7 @@ fn a_judge_that_was_not_looked_at_is_not_tampered_with() {
         finding,
         judge: None,
         elapsed_ms: 5,
+        rewrite: None,
     };
     let mut rig = red(RedFirst::Off, worlds(2), &[]);
     rig.claim(1).observe(Phase::After).ok(unlooked(0, fault()));

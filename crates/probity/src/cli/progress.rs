@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
-    Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, Phase, VerdictKind,
+    Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl, Phase, VerdictKind,
 };
 use probity_engine::{Plan, Watch};
 
@@ -33,6 +33,7 @@ enum Face {
 #[derive(Default)]
 struct State {
     checks: Vec<CheckDecl>,
+    hooks: Vec<HookDecl>,
     max_attempts: u32,
     attempt: u32,
     rejected: Option<String>,
@@ -100,8 +101,9 @@ impl State {
     /// Takes an event in, and says it in a line where it matters to people.
     fn step(&mut self, event: &Event) -> Option<String> {
         match event {
-            Event::RunOpened { run, policy, checks, .. } => {
+            Event::RunOpened { run, policy, checks, hooks, .. } => {
                 self.checks.clone_from(checks);
+                self.hooks.clone_from(hooks);
                 self.max_attempts = policy.max_attempts;
                 let (checks, attempts) = (count(checks.len(), "check"), policy.max_attempts);
                 Some(format!("run {run}: {checks}, at most {attempts} attempts"))
@@ -132,6 +134,20 @@ impl State {
                 let times = count(usize::try_from(*interruptions).unwrap_or(0), "interruption");
                 Some(format!("taken up again after {times}"))
             }
+            Event::HookAnswered { hook, decision, .. } => match decision {
+                HookDecision::Allow | HookDecision::NotApplicable => None,
+                decision => {
+                    let hook = self.hooks.get(hook.as_usize()).map_or("?", |hook| hook.id.as_str());
+                    Some(format!("hook {hook}: {}", decided(decision)))
+                }
+            },
+            Event::DegradeChosen { step, .. } => Some(format!("falls back to {step}")),
+            Event::CheckAwaits { check, .. } => {
+                Some(format!("{}: waits for a human", self.name(*check)))
+            }
+            Event::CheckAnswered { check, finding, .. } => {
+                Some(format!("{}: {} {}", self.attempt(), self.name(*check), said(finding)))
+            }
             Event::Escalated { code, .. } => Some(format!("a human is asked [{code}]")),
             Event::Answered { answer, .. } => {
                 if let Answer::Continue { attempts } = answer {
@@ -143,6 +159,7 @@ impl State {
             Event::CheckRed { .. }
             | Event::WorldObserved { .. }
             | Event::CheckStarted { .. }
+            | Event::HookCalled { .. }
             | Event::VerdictMerged { .. }
             | Event::Sealed { .. } => None,
         }
@@ -197,6 +214,18 @@ fn live_line() -> ProgressBar {
     bar.set_style(style);
     bar.enable_steady_tick(TICK);
     bar
+}
+
+/// A hook's decision in a few words.
+pub(super) fn decided(decision: &HookDecision) -> String {
+    match decision {
+        HookDecision::Allow => "allow".to_owned(),
+        HookDecision::NotApplicable => "does not apply".to_owned(),
+        HookDecision::Block { .. } => "block".to_owned(),
+        HookDecision::Modify { .. } => "modify".to_owned(),
+        HookDecision::Inconclusive { code, .. } => format!("inconclusive [{code}]"),
+        HookDecision::Fault { code, .. } => format!("fault [{code}]"),
+    }
 }
 
 /// A finding in a few words. Events hold no content, so these are words and codes only.

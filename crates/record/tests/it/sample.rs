@@ -1,8 +1,8 @@
 //! Four runs as the machine records them: a real delegation is driven, time and content invented.
 
 use probity_core::{
-    CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Finding, Handled, Input, Phase,
-    Policy, RunId, Stage, Subject, Usage, VerdictKind,
+    Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Finding, Handled,
+    Input, Phase, Policy, RunId, Stage, Subject, Usage, VerdictKind,
 };
 use probity_record::{Chain, blob_digest, submission_id};
 
@@ -98,7 +98,8 @@ impl Run {
         let request = blob(r#"{"task":"write hello to out.txt"}"#);
         let now_ms = 1_764_000_000_000;
         let machine =
-            Delegation::open(now_ms, id, request, Policy::default(), vec![check]).unwrap();
+            Delegation::open(now_ms, id, request, Charter::new(Policy::default(), vec![check]))
+                .unwrap();
         let mut run = Self { machine, entries: Vec::new(), seal: None, now_ms };
         run.drain();
         run
@@ -125,7 +126,13 @@ impl Run {
         let is_whole = !matches!(finding, Finding::Fault { .. });
         let judge = is_whole.then(|| blob("judge"));
         let elapsed_ms = if is_red { 1 } else { 2 };
-        self.feed(Input::CheckFinished { check: CheckIndex(0), finding, judge, elapsed_ms })
+        self.feed(Input::CheckFinished {
+            check: CheckIndex(0),
+            finding,
+            judge,
+            elapsed_ms,
+            rewrite: None,
+        })
     }
 
     fn claim(&mut self) -> &mut Self {

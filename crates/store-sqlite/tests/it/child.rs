@@ -116,7 +116,14 @@ fn batch(chain: &mut Chain, number: u64) -> Batch {
         let event = if seq == 0 {
             let request = batch.add_blob(b"request".to_vec());
             let (run, policy) = (chain.run().clone(), Policy::default());
-            Event::RunOpened { run, request, policy, checks: Vec::new() }
+            Event::RunOpened {
+                run,
+                request,
+                policy,
+                checks: Vec::new(),
+                hooks: Vec::new(),
+                terms: None,
+            }
         } else {
             claim(chain, batch.add_blob(content(chain.run(), seq)))
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use probity_core::{CheckDecl, Event, RunId};
+use probity_core::{CheckDecl, Event, HookDecl, RunId};
 use probity_engine::EngineError;
 use probity_record::Record;
 use probity_store::Store;
@@ -10,7 +10,7 @@ use probity_store::Store;
 use super::resolve_run;
 use crate::cli::CliError;
 use crate::cli::present::{self, Reader};
-use crate::cli::progress::said;
+use crate::cli::progress::{decided, said};
 
 /// Records of one read.
 const PAGE: usize = 256;
@@ -20,7 +20,7 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Prints a run's events and follows it until its seal, or until nobody reads on.
 pub(super) async fn tail(store: &dyn Store, text: &str, json: bool) -> Result<u8, CliError> {
     let run = resolve_run(store, text).await?;
-    let mut follower = Follower { json, opened_at_ms: None, checks: Vec::new() };
+    let mut follower = Follower { json, opened_at_ms: None, checks: Vec::new(), hooks: Vec::new() };
     let mut seen = 0_u64;
     loop {
         let state = store.wait_beyond(&run, seen, WAIT).await.map_err(EngineError::from)?;
@@ -46,6 +46,7 @@ struct Follower {
     json: bool,
     opened_at_ms: Option<u64>,
     checks: Vec<CheckDecl>,
+    hooks: Vec<HookDecl>,
 }
 
 impl Follower {
@@ -64,8 +65,9 @@ impl Follower {
 
     /// Seconds since the run was opened, the event, what it says.
     fn line(&mut self, record: &Record) -> String {
-        if let Event::RunOpened { checks, .. } = &record.entry.event {
+        if let Event::RunOpened { checks, hooks, .. } = &record.entry.event {
             self.checks.clone_from(checks);
+            self.hooks.clone_from(hooks);
         }
         let opened_at_ms = *self.opened_at_ms.get_or_insert(record.entry.at_ms);
         let since_ms = record.entry.at_ms.saturating_sub(opened_at_ms);
@@ -75,6 +77,9 @@ impl Follower {
     }
 
     fn about(&self, event: &Event) -> String {
+        let hook = |index: probity_core::HookIndex| {
+            self.hooks.get(index.as_usize()).map_or("?", |decl| decl.id.as_str())
+        };
         let name = |index: probity_core::CheckIndex| {
             self.checks.get(index.as_usize()).map_or("?", |decl| decl.id.as_str())
         };
@@ -96,7 +101,21 @@ impl Follower {
             | Event::CheckFinished { check, finding, elapsed_ms, .. } => {
                 format!("{}  {}  {elapsed_ms} ms", name(*check), said(finding))
             }
-            Event::DelegateDispatched { attempt, .. } => format!("attempt {attempt}"),
+            Event::HookCalled { hook: index, .. } => hook(*index).to_owned(),
+            Event::HookAnswered { hook: index, decision, elapsed_ms } => {
+                format!("{}  {}  {elapsed_ms} ms", hook(*index), decided(decision))
+            }
+            Event::DegradeChosen { trigger, step, .. } => {
+                format!("{step}  because of {trigger:?}").to_lowercase()
+            }
+            Event::CheckAwaits { check, .. } => name(*check).to_owned(),
+            Event::CheckAnswered { check, finding, .. } => {
+                format!("{}  {}", name(*check), said(finding))
+            }
+            Event::DelegateDispatched { attempt, step, .. } => match step {
+                Some(step) => format!("attempt {attempt}  {step}"),
+                None => format!("attempt {attempt}"),
+            },
             Event::ClaimReceived { candidate, .. } => format!("candidate {}", candidate.short()),
             Event::VerdictMerged { judgement, code, attempts, .. } => {
                 format!("{}  [{code}]  attempts {attempts}", judgement.as_str())
