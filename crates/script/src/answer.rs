@@ -8,10 +8,12 @@ use crate::fault::{self, cut};
 use crate::returned::{MAX_REASON_BYTES, Refusal, not, object_of_text, object_of_value};
 use crate::session::Session;
 
-/// A hook's answer to an event.
+/// A hook's answer to an event (seed 000: allow, block or modify).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookAnswer {
+    /// Its `when` is False: `handle` was not called.
+    NotApplicable,
     /// Go on.
     Allow,
     /// Do not go on.
@@ -21,7 +23,7 @@ pub enum HookAnswer {
     },
     /// Go on with this payload in place of the one the hook saw.
     Modify {
-        /// The payload.
+        /// The payload: what the hook saw, with the top-level keys it gave in place of those.
         payload: Map<String, Json>,
     },
     /// The hook could not reach what it wanted to look at.
@@ -30,6 +32,9 @@ pub enum HookAnswer {
         reason: String,
     },
 }
+
+/// What a block without a reason says.
+const STOCK_REASON: &str = "a hook blocked the result and gave no reason";
 
 /// Reads the return value of `handle`.
 pub(crate) fn read<'v>(
@@ -49,7 +54,8 @@ pub(crate) fn read<'v>(
 
 fn read_object(mut fields: Map<String, Json>) -> Result<HookAnswer, Refusal> {
     let reason = match fields.get("reason") {
-        None => "a hook blocked the result and gave no reason",
+        None => STOCK_REASON,
+        Some(Json::String(reason)) if reason.is_empty() => STOCK_REASON,
         Some(Json::String(reason)) => reason,
         Some(other) => return Err((fault::RETURN_REASON_TYPE, not("`reason`", "a string", other))),
     };

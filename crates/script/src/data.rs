@@ -1,6 +1,8 @@
 //! Starlark values as JSON, with a bound on depth and size. The interpreter's own conversion
 //! recurses without a bound and takes the process down on a deeply nested list.
 
+use std::io::{self, Write};
+
 use serde_json::{Map, Number, Value as Json};
 use starlark::values::dict::DictRef;
 use starlark::values::float::UnpackFloat;
@@ -15,6 +17,42 @@ use crate::session::{Session, raise};
 
 /// The deepest value that is converted; that of the JSON parser in the other direction.
 pub(crate) const MAX_DEPTH: u32 = 120;
+
+/// What is too much about an object that a script is to be given, if anything: more than
+/// `max_bytes` as JSON text, or nested more than [`MAX_DEPTH`] deep.
+pub(crate) fn excess(fields: &Map<String, Json>, max_bytes: u64) -> Option<String> {
+    if !fields.values().all(|value| is_within_depth(value, 1)) {
+        return Some(format!("it is nested more than {MAX_DEPTH} deep"));
+    }
+    let mut bytes = Counted(0);
+    let is_counted = serde_json::to_writer(&mut bytes, fields).is_ok();
+    (!is_counted || bytes.0 > max_bytes)
+        .then(|| format!("it has {} bytes as JSON, the limit is {max_bytes}", bytes.0))
+}
+
+fn is_within_depth(value: &Json, depth: u32) -> bool {
+    let deeper = |value| is_within_depth(value, depth + 1);
+    match value {
+        _ if depth > MAX_DEPTH => false,
+        Json::Array(items) => items.iter().all(deeper),
+        Json::Object(fields) => fields.values().all(deeper),
+        _ => true,
+    }
+}
+
+/// Counts what is written.
+struct Counted(u64);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Converts a value: lists, tuples and sets become arrays, dicts and structs objects. Keys that are
 /// not strings are spelled as the script would print them.

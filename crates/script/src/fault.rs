@@ -46,6 +46,10 @@ codes! {
     RETURN_CONFIDENCE = "script_return_confidence", "`confidence` is not a number from 0 to 1", "leave it out where the check is a matter of fact";
     RETURN_ACTION = "script_return_action", "a hook returned an object whose `action` is not allow, block or modify", "return `allow()`, `block(reason)` or `modify(payload)`";
     RETURN_PAYLOAD = "script_return_payload", "a hook's `modify` came without a payload object", "return the changed payload as `payload`";
+    WHEN_SYNTAX = "hook_when_syntax", "the `when` of a hook is not one Starlark expression over `event` and `payload`", "write one expression, such as `event == \"tool.pre\"`";
+    WHEN_TYPE = "hook_when_type", "the `when` of a hook came to something else than True or False", "compare: `payload.get(\"k\") != None`; or wrap the value in `bool(...)`";
+    WHEN_RAISE = "hook_when_raise", "an operation in the `when` of a hook failed", "handle the case: `.get` for keys";
+    PAYLOAD = "hook_payload_too_large", "the payload of an event is larger or more deeply nested than a hook is given", "find out what made it so large; keep large content in files";
     TICKS = "script_ticks", "the script made more calls and loop turns than its tick limit", "do less per call, or raise `ticks`";
     HEAP = "script_heap", "the script used more memory than its limit", "read less at once, or raise `heap_bytes`";
     DEPTH = "script_depth", "calls or values are nested too deeply", "use a loop in place of recursion; flatten the value";

@@ -1,12 +1,10 @@
 //! One script in one interpreter: load it, run its examples, call it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use starlark::ErrorKind;
 use starlark::environment::{FrozenModule, Module};
 use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect};
@@ -14,21 +12,32 @@ use starlark::values::OwnedFrozenValue;
 
 use crate::answer::{self, HookAnswer};
 use crate::builtins;
+use crate::condition::Condition;
 use crate::data;
 use crate::example::{self, Examples};
+use crate::failure::{of_call, of_kind, of_load, unwound};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, HostAnswer, HostCall};
 use crate::limits::Limits;
 use crate::returned::{self, Decision, Refusal};
-use crate::session::{Ask, Input, Session, Stop};
+use crate::session::{Ask, Input, Session};
 
-/// What the file is for, and so which function is called.
+/// What the file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Entry {
-    /// `run(result)` judges a claim.
+pub(crate) enum Role {
+    /// It judges claims.
+    Verifier,
+    /// It answers events.
+    Hook,
+}
+
+/// The function that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// `run(result)`: the claim.
     Run,
-    /// `handle(event, payload)` answers an event.
+    /// `handle(event, payload)`.
     Handle,
 }
 
@@ -53,10 +62,13 @@ impl Entry {
 /// What is loaded: the text and the `args` it sees.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Source {
-    pub(crate) entry: Entry,
+    pub(crate) role: Role,
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) args: Json,
+    /// The expression of a hook that says whether it is called at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) when: Option<String>,
 }
 
 /// A script that compiled and whose top level ran. Immutable, so that no call can leave anything
@@ -65,6 +77,7 @@ pub(crate) struct Source {
 pub(crate) struct Loaded {
     entry: Entry,
     function: OwnedFrozenValue,
+    when: Option<Condition>,
     /// `file:line` of the function, for faults in what it returned.
     place: String,
 }
@@ -99,7 +112,7 @@ pub(crate) struct Bounds {
 /// Compiles the script, runs its top level and its examples.
 pub(crate) fn load(source: &Source, bounds: &Bounds) -> Result<Loaded, FaultFrame> {
     let (loaded, examples) = unwound(|| compile(source, bounds))?;
-    if source.entry == Entry::Handle && !examples.is_empty() {
+    if source.role == Role::Hook && !examples.is_empty() {
         let message = "`accepts` and `rejects` are for verifiers, this is a hook";
         return Err(FaultFrame::new(fault::EXAMPLE, message).at(&source.name));
     }
@@ -147,15 +160,22 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
             .map_err(|error| FaultFrame::new(fault::RAISE, error.err_msg).at(&source.name))?;
         Ok((module, examples))
     })?;
-    let (function, place) = entry_function(source, &module)?;
-    Ok((Loaded { entry: source.entry, function, place }, examples))
+    let (entry, function, place) = entry_function(source, &module)?;
+    let when = source.when.as_deref();
+    let when =
+        when.map(|text| Condition::compile(&source.name, text, &session, bounds)).transpose()?;
+    Ok((Loaded { entry, function, when, place }, examples))
 }
 
 fn entry_function(
     source: &Source,
     module: &FrozenModule,
-) -> Result<(OwnedFrozenValue, String), FaultFrame> {
-    let name = source.entry.name();
+) -> Result<(Entry, OwnedFrozenValue, String), FaultFrame> {
+    let entry = match source.role {
+        Role::Verifier => Entry::Run,
+        Role::Hook => Entry::Handle,
+    };
+    let name = entry.name();
     let start = format!("def {name}");
     let line = source.text.lines().zip(1_u32..).find(|(line, _)| line.starts_with(&start));
     let place =
@@ -163,13 +183,13 @@ fn entry_function(
     let missing = |message: String| FaultFrame::new(fault::NO_RUN, message).at(&place);
     let function = module.get_option(name).ok().flatten();
     let function = function.ok_or_else(|| missing(format!("the file defines no `{name}`")))?;
-    let (arguments, message) = source.entry.signature();
+    let (arguments, message) = entry.signature();
     let takes_them = function
         .value()
         .parameters_spec()
         .ok_or_else(|| missing(format!("`{name}` is not a function of this file")))?
         .can_fill_with_args(arguments, &[]);
-    if takes_them { Ok((function, place)) } else { Err(missing(message.to_owned())) }
+    if takes_them { Ok((entry, function, place)) } else { Err(missing(message.to_owned())) }
 }
 
 /// Calls the function of the file.
@@ -177,22 +197,12 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
     let session = Rc::new(Session::new(true, input, host, bounds.limits, bounds.deadline));
     let _entered = session.enter();
     let called = unwound(|| {
-        Module::with_temp_heap(|module| {
-            let mut eval = evaluator(&module, &session, bounds)?;
-            let result = invoke(loaded, &mut eval, &session);
-            let ticks = eval.get_total_tick_count();
-            let result = match result {
-                Ok(Ok(product)) => Ok(product),
-                Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
-                // A loop that is stopped does not know its own line; that of the function is the
-                // next best.
-                Err(error) => of_call(&error, &session, &eval, bounds).map_err(|fault| {
-                    let is_placed = fault.location.as_ref().is_some_and(|place| !place.is_empty());
-                    if is_placed { fault } else { fault.at(&loaded.place) }
-                }),
-            };
-            Ok((result, ticks))
-        })
+        let (is_meant, ticks) = is_meant(loaded, &session, bounds)?;
+        if !is_meant {
+            return Ok((Ok(Product::Answer(HookAnswer::NotApplicable)), ticks));
+        }
+        let (result, more) = evaluate(loaded, &session, bounds)?;
+        Ok((result, ticks.saturating_add(more)))
     });
     let (mut result, ticks) = called.unwrap_or_else(|fault| (Err(fault), 0));
     if let Ok(Product::Unreachable(reason)) = &result
@@ -204,6 +214,44 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
         decision.evidence.extend(session.take_evidence());
     }
     Report { result, ticks, printed: session.take_printed() }
+}
+
+/// Whether the condition of a hook holds; one without has none to fail.
+fn is_meant(
+    loaded: &Loaded,
+    session: &Session,
+    bounds: &Bounds,
+) -> Result<(bool, u64), FaultFrame> {
+    let Some(when) = &loaded.when else { return Ok((true, 0)) };
+    let input = session.input();
+    session.close_world();
+    let holds = when.holds(&input.event, &input.claim, session, bounds);
+    session.open_world();
+    holds
+}
+
+/// What the function came to, and its ticks.
+fn evaluate(
+    loaded: &Loaded,
+    session: &Session,
+    bounds: &Bounds,
+) -> Result<(Result<Product, FaultFrame>, u64), FaultFrame> {
+    Module::with_temp_heap(|module| {
+        let mut eval = evaluator(&module, session, bounds)?;
+        let result = invoke(loaded, &mut eval, session);
+        let ticks = eval.get_total_tick_count();
+        let result = match result {
+            Ok(Ok(product)) => Ok(product),
+            Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
+            // A loop that is stopped does not know its own line; that of the function is the
+            // next best.
+            Err(error) => of_call(&error, session, &eval, bounds).map_err(|fault| {
+                let is_placed = fault.location.as_ref().is_some_and(|place| !place.is_empty());
+                if is_placed { fault } else { fault.at(&loaded.place) }
+            }),
+        };
+        Ok((result, ticks))
+    })
 }
 
 fn invoke(
@@ -228,7 +276,8 @@ fn invoke(
     }
 }
 
-fn evaluator<'v, 'a>(
+/// An evaluator within the bounds, in a module of its own.
+pub(crate) fn evaluator<'v, 'a>(
     module: &'a Module<'v>,
     session: &'a Session,
     bounds: &'a Bounds,
@@ -243,93 +292,6 @@ fn evaluator<'v, 'a>(
     eval.set_print_handler(session);
     eval.set_check_cancelled(Box::new(|| session.is_expired() || (bounds.is_abandoned)()));
     Ok(eval)
-}
-
-/// A panic of the interpreter (its allocator panics when it runs out) as a fault.
-fn unwound<T>(work: impl FnOnce() -> Result<T, FaultFrame>) -> Result<T, FaultFrame> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_default();
-        let code = if text.contains("memory") { fault::HEAP } else { fault::CRASH };
-        Err(FaultFrame::new(code, format!("the interpreter panicked: {text}")))
-    })
-}
-
-fn of_load(
-    error: &starlark::Error,
-    session: &Session,
-    eval: &Evaluator<'_, '_, '_>,
-    bounds: &Bounds,
-) -> FaultFrame {
-    match of_call(error, session, eval, bounds) {
-        Err(fault) => fault,
-        Ok(_) => FaultFrame::new(fault::TOP_LEVEL, error.without_diagnostic().to_string()),
-    }
-}
-
-/// What an error means: an unreachable host is a verdict, everything else a fault.
-fn of_call(
-    error: &starlark::Error,
-    session: &Session,
-    eval: &Evaluator<'_, '_, '_>,
-    bounds: &Bounds,
-) -> Result<Product, FaultFrame> {
-    let place = location(error);
-    match session.stop() {
-        Some(Stop::Inconclusive { reason }) => {
-            return Ok(Product::Unreachable(reason));
-        }
-        Some(Stop::Fault { code, message }) => return Err(FaultFrame::new(code, message).at(place)),
-        None => {}
-    }
-    let limits = &bounds.limits;
-    let fault = if session.has_expired() {
-        let message = format!("the script ran longer than {} ms", limits.wall_ms);
-        FaultFrame::new(fault::TIMEOUT, message)
-    } else if (bounds.is_abandoned)() {
-        FaultFrame::new(fault::CANCELLED, "the run was cancelled")
-    } else if !matches!(error.kind(), ErrorKind::Other(_)) {
-        of_kind(error)
-    } else if eval.get_total_tick_count() > limits.ticks {
-        FaultFrame::new(fault::TICKS, format!("the script took more than {} ticks", limits.ticks))
-    } else if heap_bytes(eval) > limits.heap_bytes {
-        let message = format!("the script's heap grew beyond {} bytes", limits.heap_bytes);
-        FaultFrame::new(fault::HEAP, message)
-    } else {
-        of_kind(error)
-    };
-    Err(fault.at(place))
-}
-
-/// The heap as the interpreter's own limit measures it.
-fn heap_bytes(eval: &Evaluator<'_, '_, '_>) -> u64 {
-    let bytes = eval.heap().peak_allocated_bytes() + eval.frozen_heap().allocated_bytes();
-    u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
-fn of_kind(error: &starlark::Error) -> FaultFrame {
-    let code = match error.kind() {
-        ErrorKind::Parser(_) => fault::SYNTAX,
-        ErrorKind::Scope(_) => fault::NAME,
-        ErrorKind::StackOverflow(_) => fault::DEPTH,
-        ErrorKind::Internal(_) => fault::CRASH,
-        _ => fault::RAISE,
-    };
-    FaultFrame::new(code, error.without_diagnostic().to_string()).at(location(error))
-}
-
-/// `file:line:column`, and below it the call stack.
-fn location(error: &starlark::Error) -> String {
-    let place = error.span().map(ToString::to_string).unwrap_or_default();
-    let stack = error.call_stack().to_string();
-    match (place.is_empty(), stack.is_empty()) {
-        (false, false) => format!("{place}\n{}", stack.trim_end()),
-        (false, true) => place,
-        (true, _) => stack.trim_end().to_owned(),
-    }
 }
 
 /// The host while the top level of a file runs: there is none.
@@ -354,7 +316,8 @@ mod tests {
         let text = "def run(result):\n    parsed = json.decode(result['response'], default = None)\n    \
                     return json.encode({'verified': parsed != None, 'reason': ''})\n";
         let (name, args) = ("check.star".to_owned(), serde_json::json!({}));
-        let source = Source { entry: Entry::Run, name, text: text.to_owned(), args };
+        let (role, when) = (Role::Verifier, None);
+        let source = Source { role, name, text: text.to_owned(), args, when };
         let bounds = Bounds {
             limits: Limits::default(),
             deadline: Instant::now() + Duration::from_secs(600),

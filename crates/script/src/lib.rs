@@ -7,10 +7,12 @@
 
 mod answer;
 mod builtins;
+mod condition;
 mod conversation;
 mod data;
 mod database;
 mod example;
+mod failure;
 mod fault;
 mod files;
 mod frame;
@@ -31,7 +33,7 @@ mod worker;
 pub use answer::HookAnswer;
 pub use fault::{FAULT_CODES, FaultCode};
 pub use gate::{EgressGate, GitCommand, NamedCommands};
-pub use hook::ScriptHook;
+pub use hook::{MAX_PAYLOAD_BYTES, ScriptHook};
 pub use host::{
     CommandGate, CommandOutput, CommandRequest, GateError, GitGate, GitRequest, Host, HttpGate,
     HttpMethod, HttpRequest, HttpResponse,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::conversation::{Ended, Job};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, Host, HostAnswer, HostCall};
-use crate::interpreter::{self, Bounds, Entry, Loaded, Product, Report, Source};
+use crate::interpreter::{self, Bounds, Loaded, Product, Report, Role, Source};
 use crate::limits::Limits;
 use crate::pool::WorkerPool;
 use crate::returned::Decision;
@@ -50,16 +50,17 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub(crate) fn new(
-        entry: Entry,
+        role: Role,
         script: Script,
         args: Json,
+        when: Option<String>,
         host: Host,
         limits: Limits,
         execution: Execution,
     ) -> Result<Self, Fault> {
         limits.validate().map_err(|error| Fault::new(fault::LIMITS, error.to_string()))?;
         let (name, text) = (script.name().to_owned(), script.source().to_owned());
-        let source = Source { entry, name, text, args };
+        let source = Source { role, name, text, args, when };
         let key = key(&source, &script, &limits);
         Ok(Self { script, source, key, host, limits, execution, in_process: OnceCell::new() })
     }
@@ -102,7 +103,7 @@ impl Runner {
                         return Err(self.placed(fault));
                     }
                     Err(Ended::Busy) => Report {
-                        result: Ok(busy(self.source.entry)),
+                        result: Ok(busy(self.source.role)),
                         ticks: 0,
                         printed: String::new(),
                     },
@@ -191,15 +192,15 @@ fn key(source: &Source, script: &Script, limits: &Limits) -> String {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(part);
     }
-    hash.update(format!("{limits:?} {:?}", source.entry));
+    hash.update(format!("{limits:?} {:?} {:?}", source.role, source.when));
     hex::encode(hash.finalize())
 }
 
-fn busy(entry: Entry) -> Product {
+fn busy(role: Role) -> Product {
     let reason = "no script worker was free in time";
-    match entry {
-        Entry::Run => Product::Decision(Decision::inconclusive("verifier_busy", reason)),
-        Entry::Handle => Product::Unreachable(reason.to_owned()),
+    match role {
+        Role::Verifier => Product::Decision(Decision::inconclusive("verifier_busy", reason)),
+        Role::Hook => Product::Unreachable(reason.to_owned()),
     }
 }
 

@@ -65,8 +65,8 @@ pub(crate) enum Stop {
 
 /// One call.
 pub(crate) struct Session {
-    /// False while the top level of the file runs: the world is out of reach then.
-    in_run: bool,
+    /// False while the top level of the file or a `when` runs: the world is out of reach then.
+    in_run: Cell<bool>,
     input: Input,
     host: Box<dyn Ask>,
     files: OnceCell<Files>,
@@ -111,7 +111,7 @@ impl Session {
         deadline: Instant,
     ) -> Self {
         Self {
-            in_run,
+            in_run: Cell::new(in_run),
             input,
             host,
             files: OnceCell::new(),
@@ -137,10 +137,23 @@ impl Session {
     /// The session, where the built-in looks at the world and so is for `run` only.
     pub(crate) fn in_run() -> starlark::Result<Rc<Self>> {
         let session = Self::current()?;
-        if session.in_run {
+        if session.in_run.get() {
             return Ok(session);
         }
-        Err(session.end(fault::TOP_LEVEL, "this built-in looks at the world; call it inside `run`"))
+        Err(session.end(
+            fault::TOP_LEVEL,
+            "this built-in looks at the world; call it inside the function that is called",
+        ))
+    }
+
+    /// From here on built-ins may not look at the world.
+    pub(crate) fn close_world(&self) {
+        self.in_run.set(false);
+    }
+
+    /// From here on they may.
+    pub(crate) fn open_world(&self) {
+        self.in_run.set(true);
     }
 
     /// Ends the script with a fault of its own code.

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::fault;
 use crate::host::Host;
-use crate::interpreter::{Entry, Product};
+use crate::interpreter::{Product, Role};
 use crate::limits::Limits;
 use crate::runner::{Execution, Runner};
 use crate::script::Script;
@@ -48,7 +48,7 @@ impl ScriptVerifier {
         limits: Limits,
         execution: Execution,
     ) -> Result<Self, Fault> {
-        let runner = Runner::new(Entry::Run, script, args, host, limits, execution)?;
+        let runner = Runner::new(Role::Verifier, script, args, None, host, limits, execution)?;
         Ok(Self { runner })
     }
 

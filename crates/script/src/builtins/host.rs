@@ -244,18 +244,12 @@ pub(super) fn top_level(builder: &mut GlobalsBuilder) {
     }
 
     /// A hook's answer: do not go on, and tell the delegate why.
-    fn block<'v>(
-        #[starlark(require = pos)] reason: &str,
-        heap: Heap<'v>,
-    ) -> starlark::Result<Value<'v>> {
+    fn block<'v>(reason: &str, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
         Ok(heap.alloc(AllocDict([("action", "block"), ("reason", reason)])))
     }
 
-    /// A hook's answer: go on with this payload.
-    fn modify<'v>(
-        #[starlark(require = pos)] payload: Value<'v>,
-        heap: Heap<'v>,
-    ) -> starlark::Result<Value<'v>> {
+    /// A hook's answer: go on with these keys in place of the payload's.
+    fn modify<'v>(payload: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
         Ok(heap.alloc(AllocDict([("action", heap.alloc("modify")), ("payload", payload)])))
     }
 

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use probity_core::VerdictKind;
 use probity_script::{
-    CommandGate, CommandOutput, CommandRequest, FAULT_CODES, GateError, GitGate, GitRequest, Host,
-    Script, ScriptHook,
+    CommandGate, CommandOutput, CommandRequest, FAULT_CODES, GateError, GitGate, GitRequest,
+    HookAnswer, Host, Script, ScriptHook,
 };
 use probity_verifier::{SnapshotRules, Verifier as _, snapshot};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Setup, World, page, table};
 
+const EVENT: &str = "delegation.post_verify";
 const PAGE: &str = include_str!("../../../../docs/verifier-language.md");
 
 /// What follows `python` on the fence, and the code.
@@ -87,6 +88,12 @@ fn world() -> World {
     world
 }
 
+fn hook(setup: &Setup, code: &str, when: Option<&str>) -> ScriptHook {
+    let script = Script::new("hook.star", code).unwrap();
+    let (host, execution) = (setup.host.clone(), setup.execution.clone());
+    ScriptHook::new(script, when.map(str::to_owned), host, setup.limits, execution).unwrap()
+}
+
 #[tokio::test]
 async fn every_block_does_what_it_says() {
     let (setup, world) = (setup(), world());
@@ -103,11 +110,19 @@ async fn every_block_does_what_it_says() {
                 }
             }
             "hook" => {
-                let script = Script::new("hook.star", code).unwrap();
-                let (host, execution) = (setup.host.clone(), setup.execution.clone());
-                let hook =
-                    ScriptHook::new(script, json!({}), host, setup.limits, execution).unwrap();
-                hook.handle(&world.ctx, "delegation.post_verify", json!({})).await.unwrap();
+                hook(&setup, code, None).handle(&world.ctx, EVENT, Map::new()).await.unwrap();
+                run += 1;
+            }
+            "when" => {
+                let allow = "def handle(event, payload):\n    return allow()\n";
+                let hook = hook(&setup, allow, Some(code));
+                for (response, expected) in
+                    [("I created it", HookAnswer::Allow), ("Done.", HookAnswer::NotApplicable)]
+                {
+                    let payload = Map::from_iter([("response".to_owned(), json!(response))]);
+                    let answer = hook.handle(&world.ctx, EVENT, payload).await.unwrap();
+                    assert_eq!(answer, expected, "{code}");
+                }
                 run += 1;
             }
             _ => {

@@ -60,7 +60,7 @@ fn a_running_worker_ends_when_its_input_closes() {
         "output_bytes": 1000, "wall_ms": 600_000
     });
     let text = "def run(result):\n    for i in range(1000000000):\n        pass\n    return True\n";
-    let source = json!({"entry": "run", "name": "x.star", "text": text, "args": {}});
+    let source = json!({"role": "verifier", "name": "x.star", "text": text, "args": {}});
     send(&mut stdin, &json!({"frame": "hello", "memory_bytes": 1_u64 << 30}));
     send(&mut stdin, &json!({"frame": "load", "key": "k", "source": source, "limits": limits}));
     assert_eq!(receive(&mut child)["frame"], "loaded");
