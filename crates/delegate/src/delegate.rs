@@ -30,14 +30,18 @@ pub struct Request {
 }
 
 /// What to say to the delegate. [`Prompt::render`] makes it one text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
+    /// Who the delegate is to be, from its profile. Said once in a conversation.
+    pub system: Option<Arc<str>>,
     /// The task as the caller wrote it.
     pub task: Arc<str>,
     /// Why the last claim was not accepted; `None` on the first attempt.
     pub correction: Option<Arc<str>>,
     /// The last claim's response, for delegates that cannot continue a conversation.
     pub last_response: Option<Arc<str>>,
+    /// What a hook put in the place of all of the above, as one text.
+    pub rewritten: Option<Arc<str>>,
 }
 
 /// A delegate's answer to one [`Request`].

@@ -19,12 +19,15 @@ impl Prompt {
     /// remembers the rest; else the task again, the last claim quoted as data, and the correction.
     #[must_use]
     pub fn render(&self, conversation: Conversation) -> String {
-        let Some(correction) = &self.correction else { return self.task.as_ref().to_owned() };
+        if let Some(rewritten) = &self.rewritten {
+            return rewritten.as_ref().to_owned();
+        }
+        let Some(correction) = &self.correction else { return self.opening() };
         let correction = bounded(correction, MAX_CORRECTION_BYTES);
         if conversation == Conversation::Same {
             return correction.into_owned();
         }
-        let mut text = format!("{}\n\n---\n", self.task.trim_end());
+        let mut text = format!("{}\n\n---\n", self.opening().trim_end());
         if let Some(last) = self.last_response.as_deref().filter(|last| !last.trim().is_empty()) {
             text.push_str("An earlier attempt at this task answered the following. ");
             text.push_str("It was checked and not accepted.\n\n");
@@ -37,6 +40,14 @@ impl Prompt {
         }
         text.push_str(&correction);
         text
+    }
+
+    /// What a conversation begins with: the task, behind the words of the profile where it has some.
+    fn opening(&self) -> String {
+        match &self.system {
+            Some(system) => format!("{}\n\n---\n\n{}", system.trim_end(), self.task),
+            None => self.task.as_ref().to_owned(),
+        }
     }
 }
 
@@ -65,6 +76,7 @@ mod tests {
             task: "Write the file.\n".into(),
             correction: correction.map(Into::into),
             last_response: last.map(Into::into),
+            ..Prompt::default()
         }
     }
 
@@ -72,6 +84,28 @@ mod tests {
     fn the_first_prompt_is_the_task_and_nothing_else() {
         for conversation in [Conversation::Same, Conversation::Fresh] {
             assert_eq!(prompt(None, Some("x")).render(conversation), "Write the file.\n");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_profile_open_a_conversation_and_are_not_repeated_in_it() {
+        let with =
+            |correction| Prompt { system: Some("Be brief.\n".into()), ..prompt(correction, None) };
+        let opening = "Be brief.\n\n---\n\nWrite the file.\n";
+        for conversation in [Conversation::Same, Conversation::Fresh] {
+            assert_eq!(with(None).render(conversation), opening);
+        }
+        assert_eq!(with(Some("Not done.")).render(Conversation::Same), "Not done.");
+        let anew = with(Some("Not done.")).render(Conversation::Fresh);
+        assert_eq!(anew, "Be brief.\n\n---\n\nWrite the file.\n\n---\nNot done.");
+    }
+
+    #[test]
+    fn what_a_hook_wrote_stands_for_everything() {
+        let prompt =
+            Prompt { rewritten: Some("Only this.".into()), ..prompt(Some("No."), Some("x")) };
+        for conversation in [Conversation::Same, Conversation::Fresh] {
+            assert_eq!(prompt.render(conversation), "Only this.");
         }
     }
 

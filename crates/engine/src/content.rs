@@ -36,6 +36,9 @@ pub(crate) struct StoredFault {
 pub(crate) struct StoredAnswer {
     /// Who answered.
     pub(crate) by: String,
+    /// What they said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) text: String,
 }
 
 /// The longest text that is kept of a reason, or of what someone said broke, in bytes.
@@ -119,7 +122,8 @@ fn keep_text(blobs: &mut Vec<Blob>, text: &str) -> Option<Digest> {
     Some(keep(blobs, cut(text).as_bytes().to_vec()))
 }
 
-fn cut(text: &str) -> &str {
+/// The part of a text that is kept.
+pub(crate) fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default()
 }
 

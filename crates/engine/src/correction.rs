@@ -15,11 +15,8 @@ pub(crate) async fn correction(
     let judged = judged.ok_or(EngineError::Stuck)?;
     let mut reasons = Vec::new();
     for (decl, finding) in machine.checks().iter().zip(&judged.findings) {
-        let Some(Finding::Verdict { verdict, code, reason, .. }) = finding else { continue };
-        let reason = match reason {
-            Some(digest) => String::from_utf8_lossy(&journal.blob(*digest).await?).into_owned(),
-            None => String::new(),
-        };
+        let Some(finding @ Finding::Verdict { verdict, code, .. }) = finding else { continue };
+        let reason = reason(journal, finding).await?;
         reasons.push((&decl.id, *verdict, code, reason));
     }
     let told: Vec<Told<'_>> = reasons
@@ -29,4 +26,10 @@ pub(crate) async fn correction(
     let attempts = machine.attempts();
     let left = machine.max_attempts().saturating_sub(attempts);
     Ok(feedback(attempts, left, &told))
+}
+
+/// Why a check decided as it did, in its own words; empty where it gave none.
+pub(crate) async fn reason(journal: &Journal, finding: &Finding) -> Result<String, EngineError> {
+    let Finding::Verdict { reason: Some(digest), .. } = finding else { return Ok(String::new()) };
+    Ok(String::from_utf8_lossy(&journal.blob(*digest).await?).into_owned())
 }

@@ -1,23 +1,25 @@
 //! The loop: effects out of the machine, what they came to back in. It appends before it acts.
 
+mod begin;
+mod intake;
+
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use probity_core::{
-    Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Fault, Input, Outcome, Phase,
-    RunId, Stage, SubmissionId, Turn, Verdict,
+    Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step,
 };
-use probity_delegate::{Answered, DelegateError, Prompt, Request};
-use probity_record::{Chain, claim_candidate, read_records, submission_id};
+use probity_record::{Chain, read_records};
 use probity_store::{Store, read_run};
-use probity_verifier::{CheckContext, Manifest};
+use probity_verifier::Manifest;
 use tokio_util::sync::CancellationToken;
 
-use crate::content::{self, MAX_KEPT_BYTES, StoredAnswer, StoredClaim, StoredFault};
-use crate::correction::correction;
+use crate::content::{self, StoredAnswer};
 use crate::journal::Journal;
-use crate::work::{Done, Observed, Sealed, Unreadable, Wake, Work};
-use crate::{Clock, EngineError, Plan};
+use crate::plan::Decider;
+use crate::work::{Done, Wake, Work};
+use crate::{Approval, Clock, EngineError, Plan};
+use begin::{CheckRun, Dispatch};
 
 /// Drives runs on one store.
 #[derive(Clone)]
@@ -43,6 +45,8 @@ pub struct Ended {
     pub code: Code,
     /// The claim that is handed on: after a pass, or unchecked and labelled so.
     pub delivered: Option<Claim>,
+    /// A `delegation.post` hook edited that claim after it was verified.
+    pub is_edited: bool,
 }
 
 impl Engine {
@@ -69,8 +73,8 @@ impl Engine {
         let request = content::keep(&mut blobs, plan.request.clone());
         journal.stage(blobs);
         let now_ms = self.clock.now_ms();
-        let (run, policy) = (plan.run.clone(), plan.policy.clone());
-        let machine = Delegation::open(now_ms, run, request, policy, plan.decls())?;
+        let run = plan.run.clone();
+        let machine = Delegation::open(now_ms, run, request, plan.charter())?;
         self.driver(plan, machine, journal, watch, cancel).drive().await
     }
 
@@ -125,9 +129,45 @@ impl Engine {
     ) -> Result<Ended, EngineError> {
         let mut driver = self.take_up(plan, watch, cancel).await?;
         let mut blobs = Vec::new();
-        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned() })?;
+        let by = StoredAnswer { by: by.to_owned(), text: String::new() };
+        let by = content::keep_json(&mut blobs, &by)?;
         driver.journal.stage(blobs);
         let input = Input::Answered { by, answer };
+        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
+        driver.drive().await
+    }
+
+    /// Answers the human check that a run waits for, and drives the run on.
+    ///
+    /// # Errors
+    /// As [`Engine::resume`]; [`EngineError::NotAsked`] if somebody else is asked,
+    /// [`EngineError::Answer`] if nobody is, or no more.
+    pub async fn approve(
+        &self,
+        plan: Plan,
+        by: &str,
+        approval: Approval,
+        watch: &dyn Watch,
+        cancel: CancellationToken,
+    ) -> Result<Ended, EngineError> {
+        let mut driver = self.take_up(plan, watch, cancel).await?;
+        let check = match driver.machine.stage() {
+            Stage::Awaiting { check, .. } => check,
+            _ => CheckIndex(0),
+        };
+        let decider = driver.plan.checks.get(check.as_usize()).map(|check| &check.by);
+        if let (Stage::Awaiting { .. }, Some(Decider::Human(human))) =
+            (driver.machine.stage(), decider)
+            && human.who != by
+        {
+            return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
+        }
+        let verdict = approval.verdict(by);
+        let text = verdict.reason.clone();
+        let (finding, mut blobs) = content::finding(Ok(verdict))?;
+        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
+        driver.journal.stage(blobs);
+        let input = Input::CheckAnswered { check, finding, by };
         driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
         driver.drive().await
     }
@@ -140,9 +180,11 @@ impl Engine {
         watch: &'a dyn Watch,
         cancel: CancellationToken,
     ) -> Driver<'a> {
+        let task = Arc::clone(&plan.task);
         Driver {
             engine: self,
             plan,
+            task,
             machine,
             journal,
             watch,
@@ -152,7 +194,9 @@ impl Engine {
             after: Arc::default(),
             claim: Arc::default(),
             session: None,
+            session_step: None,
             delivered: None,
+            is_edited: false,
         }
     }
 }
@@ -160,6 +204,8 @@ impl Engine {
 struct Driver<'a> {
     engine: &'a Engine,
     plan: Plan,
+    /// The task as the hooks before the run left it.
+    task: Arc<str>,
     machine: Delegation,
     journal: Journal,
     watch: &'a dyn Watch,
@@ -169,7 +215,10 @@ struct Driver<'a> {
     after: Arc<Manifest>,
     claim: Arc<Claim>,
     session: Option<String>,
+    /// The step of the ladder whose delegate holds that conversation.
+    session_step: Option<Step>,
     delivered: Option<Claim>,
+    is_edited: bool,
 }
 
 impl Driver<'_> {
@@ -207,8 +256,17 @@ impl Driver<'_> {
             self.claim = Arc::new(stored.claim);
             self.session = stored.session;
         }
+        if let Some(digest) = self.machine.rewritten_task() {
+            self.task = self.journal.text(digest).await?.into();
+        }
+        self.session_step = self.machine.acting_step();
         if self.machine.ending().is_some_and(|ending| ending.outcome.delivers()) {
-            self.delivered = Some(self.claim.as_ref().clone());
+            let edited = self.machine.edited_claim();
+            let verified = self.machine.judged().last().map(|judged| judged.verified.claim);
+            self.is_edited = edited.is_some();
+            if let Some(digest) = edited.or(verified) {
+                self.delivered = Some(self.journal.claim(digest).await?.claim);
+            }
         }
         Ok(())
     }
@@ -225,15 +283,23 @@ impl Driver<'_> {
             }
             Effect::RunCheck {
                 phase, check, submission, attempt, is_replay, timeout_ms, ..
-            } => self.run_check(phase, check, submission, attempt, is_replay, timeout_ms).await,
-            Effect::Dispatch { turn, attempt, max_attempts, correction, .. } => {
-                self.dispatch(turn, attempt, max_attempts, correction).await
+            } => {
+                let run = CheckRun { phase, check, submission, attempt, is_replay, timeout_ms };
+                self.run_check(run).await
             }
-            Effect::Commit { claim, .. } => {
-                self.delivered = Some(self.journal.claim(claim).await?.claim);
+            Effect::CallHook { hook, is_replay, timeout_ms, .. } => {
+                self.call_hook(hook, is_replay, timeout_ms).await
+            }
+            Effect::Dispatch { turn, attempt, max_attempts, step, correction, .. } => {
+                let dispatch = Dispatch { turn, attempt, max_attempts, step, correction };
+                self.dispatch(dispatch).await
+            }
+            Effect::Commit { claim, edited, .. } => {
+                self.is_edited = edited.is_some();
+                self.delivered = Some(self.journal.claim(edited.unwrap_or(claim)).await?.claim);
                 Ok(())
             }
-            Effect::Reject { .. } | Effect::Escalate { .. } => {
+            Effect::Reject { .. } | Effect::Escalate { .. } | Effect::Ask { .. } => {
                 self.stop_work().await;
                 Ok(())
             }
@@ -248,69 +314,6 @@ impl Driver<'_> {
     async fn append(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
         self.journal.append(entries).await?;
         entries.iter().for_each(|entry| self.watch.entry(entry));
-        Ok(())
-    }
-
-    async fn run_check(
-        &mut self,
-        phase: Phase,
-        check: CheckIndex,
-        submission: Option<SubmissionId>,
-        attempt: u32,
-        is_replay: bool,
-        timeout_ms: u64,
-    ) -> Result<(), EngineError> {
-        let planned = self.plan.checks.get(check.as_usize()).ok_or(EngineError::Stuck)?;
-        let (workspace, before) = (Arc::clone(&self.plan.workspace), Arc::clone(&self.before));
-        let mut ctx = CheckContext::new(planned.decl.id.clone(), workspace, before);
-        ctx.phase = phase;
-        ctx.submission = submission;
-        ctx.is_replay = is_replay;
-        ctx.attempt = attempt;
-        ctx.task = Arc::clone(&self.plan.task);
-        ctx.rules = Arc::new(self.plan.snapshot.clone());
-        ctx.run_started =
-            SystemTime::UNIX_EPOCH + Duration::from_millis(self.machine.opened_at_ms());
-        ctx.timeout = Duration::from_millis(timeout_ms);
-        if phase == Phase::After {
-            ctx.claim = Arc::clone(&self.claim);
-            ctx.after = Arc::clone(&self.after);
-        }
-        let verifier = Arc::clone(&planned.verifier);
-        if phase == Phase::Before {
-            ctx.timeout = verifier.red_timeout(ctx.timeout);
-        }
-        self.start(Work::check(check, verifier, ctx, Arc::clone(&self.plan.judge))).await;
-        Ok(())
-    }
-
-    async fn dispatch(
-        &mut self,
-        turn: Turn,
-        attempt: u32,
-        max_attempts: u32,
-        rejected: Option<Turn>,
-    ) -> Result<(), EngineError> {
-        let mut prompt =
-            Prompt { task: Arc::clone(&self.plan.task), correction: None, last_response: None };
-        if let Some(turn) = rejected {
-            let text = correction(&self.machine, &self.journal, turn).await?;
-            prompt.correction = Some(text.into());
-            prompt.last_response = Some(self.claim.response.as_str().into());
-        }
-        let request = Request {
-            run: self.plan.run.clone(),
-            turn,
-            attempt,
-            max_attempts,
-            prompt,
-            session: self.session.clone(),
-            // The end of the run's own time is the machine's business: it stops the delegate and
-            // says that the budget was the reason.
-            timeout: self.plan.attempt_timeout,
-            cancel: CancellationToken::new(),
-        };
-        self.start(Work::dispatch(Arc::clone(&self.plan.delegate), request)).await;
         Ok(())
     }
 
@@ -361,97 +364,14 @@ impl Driver<'_> {
                 Done::Checked { check, answer, judge, elapsed_ms } => {
                     self.checked(check, answer, judge, elapsed_ms)?
                 }
+                Done::Hooked { hook, reply, shown, elapsed_ms } => {
+                    self.hooked(hook, reply, &shown, elapsed_ms)?
+                }
                 Done::Answered { turn, answer } => self.answered(turn, answer)?,
             },
         };
         self.machine.handle(self.engine.clock.now_ms(), input)?;
         Ok(())
-    }
-
-    fn checked(
-        &mut self,
-        check: CheckIndex,
-        answer: Result<Verdict, Fault>,
-        judge: Option<Sealed>,
-        elapsed_ms: u64,
-    ) -> Result<Input, EngineError> {
-        let (finding, mut blobs) = content::finding(answer)?;
-        let sealed = self.machine.baseline().map(|baseline| baseline.judge);
-        let judge = judge.map(|judge| {
-            if sealed != Some(judge.digest) {
-                content::keep(&mut blobs, judge.bytes);
-            }
-            judge.digest
-        });
-        self.journal.stage(blobs);
-        Ok(Input::CheckFinished { check, finding, judge, elapsed_ms })
-    }
-
-    fn observed(
-        &mut self,
-        phase: Phase,
-        world: Result<Observed, Unreadable>,
-    ) -> Result<Input, EngineError> {
-        let mut blobs = Vec::new();
-        let input = match world {
-            Ok(observed) => {
-                let manifest = content::keep(&mut blobs, observed.bytes);
-                let judge = content::keep(&mut blobs, observed.judge.bytes);
-                match phase {
-                    Phase::Before => {
-                        self.before = Arc::clone(&observed.manifest);
-                        self.after = observed.manifest;
-                    }
-                    Phase::After => self.after = observed.manifest,
-                }
-                Input::Observed { phase, manifest, judge }
-            }
-            Err(Unreadable { code, fault }) => {
-                let detail = content::keep_json(&mut blobs, &fault)?;
-                Input::Unreadable { phase, code, detail }
-            }
-        };
-        self.journal.stage(blobs);
-        Ok(input)
-    }
-
-    fn answered(
-        &mut self,
-        turn: Turn,
-        answer: Result<Answered, DelegateError>,
-    ) -> Result<Input, EngineError> {
-        let mut blobs = Vec::new();
-        let input = match answer {
-            Ok(Answered { claim, usage, session }) => {
-                let session = session.or(self.session.take());
-                let stored = StoredClaim { claim, session };
-                let bytes = serde_json::to_vec(&stored)?;
-                if bytes.len() > MAX_KEPT_BYTES {
-                    let stored = StoredFault::too_large("claim", bytes.len());
-                    let detail = content::keep_json(&mut blobs, &stored)?;
-                    Input::DelegateFailed { turn, code: Code::slug("claim_too_large"), detail }
-                } else {
-                    let candidate = claim_candidate(&stored.claim);
-                    self.session = stored.session;
-                    self.claim = Arc::new(stored.claim);
-                    Input::Claimed {
-                        turn,
-                        submission: submission_id(&self.plan.run, turn, &candidate),
-                        candidate,
-                        claim: content::keep(&mut blobs, bytes),
-                        work: self.machine.usage().plus(usage).tool_calls,
-                        usage,
-                    }
-                }
-            }
-            Err(error) => {
-                let stored = StoredFault::new(&error.to_string(), None);
-                let detail = content::keep_json(&mut blobs, &stored)?;
-                Input::DelegateFailed { turn, code: Code::slug(error.code()), detail }
-            }
-        };
-        self.journal.stage(blobs);
-        Ok(input)
     }
 
     async fn start(&mut self, work: Work) {
@@ -474,9 +394,11 @@ impl Driver<'_> {
             Stage::Escalated { instead_of } => {
                 (Outcome::Escalated, Code::slug(instead_of.as_str()))
             }
+            Stage::Awaiting { .. } => (Outcome::Escalated, Code::slug("awaits_human")),
             _ => return None,
         };
         let delivered = self.delivered.clone();
-        Some(Ended { run: self.plan.run.clone(), outcome, code, delivered })
+        let (run, is_edited) = (self.plan.run.clone(), self.is_edited);
+        Some(Ended { run, outcome, code, delivered, is_edited })
     }
 }

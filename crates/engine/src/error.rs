@@ -41,6 +41,14 @@ pub enum EngineError {
     /// The run does not wait for a human, or what they allow is out of bounds.
     #[error("the run does not take this answer: {0}")]
     Answer(#[source] Refusal),
+    /// The run waits for somebody else.
+    #[error("this run asks {who}, not {by}")]
+    NotAsked {
+        /// Whom the run asks.
+        who: String,
+        /// Who answered.
+        by: String,
+    },
     /// The log could not be written.
     #[error("the run log cannot be written: {0}")]
     Append(#[source] AppendError),
@@ -100,6 +108,7 @@ impl EngineError {
             Self::PlanDiffers { .. } => "run_plan_differs",
             Self::Fenced { .. } => "run_fenced",
             Self::Answer(_) => "answer_refused",
+            Self::NotAsked { .. } => "answer_not_asked",
             Self::Append(error) => error.code(),
             Self::Log(error) => error.code(),
             Self::Blob(error) => error.code(),

@@ -83,6 +83,12 @@ impl Journal {
         serde_json::from_slice(&bytes).map_err(|error| damaged("claim", digest, &error))
     }
 
+    /// Reads a text that the log names.
+    pub(crate) async fn text(&self, digest: Digest) -> Result<String, EngineError> {
+        let bytes = self.blob(digest).await?;
+        String::from_utf8(bytes).map_err(|error| damaged("text", digest, &error))
+    }
+
     /// Waits until somebody else appends to this run. A driver that is overtaken learns it here while
     /// its work is in flight, not only at its next append.
     pub(crate) async fn overtaken(&self) {

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{CheckDecl, Delegation, Policy, RunId};
+use probity_core::{Charter, CheckDecl, Delegation, HookDecl, Policy, RunId, Step, Terms};
 use probity_delegate::Delegate;
 use probity_record::blob_digest;
 use probity_verifier::{Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
+use serde_json::Value;
 
-use crate::EngineError;
+use crate::hook::{Hook, VerifyHook};
+use crate::{EngineError, Human};
 
 /// One run, ready to be driven. The same plan is needed to take an interrupted run up again.
 #[derive(Clone)]
@@ -20,12 +22,24 @@ pub struct Plan {
     pub request: Vec<u8>,
     /// The task as the delegate is given it.
     pub task: Arc<str>,
+    /// What the delegate is to be, from its profile; said before the task.
+    pub system_prompt: Option<Arc<str>>,
+    /// The profile's name, for hooks and people; empty where there is none.
+    pub agent: Arc<str>,
     /// The bounds.
     pub policy: Policy,
     /// The checks, in order of evaluation.
     pub checks: Vec<Check>,
+    /// The hooks that are called by themselves, in order.
+    pub hooks: Vec<Hook>,
+    /// The terms of the decision, where the run is one under an envelope.
+    pub terms: Option<Terms>,
+    /// The decision as checks and hooks see it; null where there is none.
+    pub decision: Arc<Value>,
     /// Who does the work.
     pub delegate: Arc<dyn Delegate>,
+    /// Who does it instead, by step of the degrade ladder.
+    pub rungs: Vec<(Step, Arc<dyn Delegate>)>,
     /// Where the work is done and looked at.
     pub workspace: Arc<Workspace>,
     /// What of it is read, and how much at most.
@@ -43,24 +57,89 @@ pub struct Plan {
 pub struct Check {
     /// Name, subject, time.
     pub decl: CheckDecl,
-    /// The verifier.
-    pub verifier: Arc<dyn Verifier>,
+    /// Who decides it.
+    pub by: Decider,
+}
+
+/// Who decides a check. It goes with the check's subject: a hook with [`probity_core::Subject::Hook`],
+/// a human with [`probity_core::Subject::Human`].
+#[derive(Clone)]
+pub enum Decider {
+    /// Code that reads ground truth.
+    Verifier(Arc<dyn Verifier>),
+    /// A verification hook.
+    Hook(VerifyHook),
+    /// A named human.
+    Human(Human),
+}
+
+impl Check {
+    /// A check that a verifier decides.
+    #[must_use]
+    pub fn verifier(decl: CheckDecl, verifier: Arc<dyn Verifier>) -> Self {
+        Self { decl, by: Decider::Verifier(verifier) }
+    }
 }
 
 impl Plan {
+    /// A plan with the default bounds, nothing that checks or hooks, and nothing sealed.
+    #[must_use]
+    pub fn new(
+        run: RunId,
+        task: impl Into<Arc<str>>,
+        delegate: Arc<dyn Delegate>,
+        workspace: Arc<Workspace>,
+        facts: Arc<dyn Facts>,
+    ) -> Self {
+        Self {
+            run,
+            request: b"{}".to_vec(),
+            task: task.into(),
+            system_prompt: None,
+            agent: "".into(),
+            policy: Policy::default(),
+            checks: Vec::new(),
+            hooks: Vec::new(),
+            terms: None,
+            decision: Arc::new(Value::Null),
+            delegate,
+            rungs: Vec::new(),
+            judge: Arc::new(JudgeFiles::new(Arc::clone(&workspace))),
+            workspace,
+            snapshot: SnapshotRules::default(),
+            facts,
+            attempt_timeout: None,
+        }
+    }
+
     /// Whether a run that was opened earlier was opened with this plan.
     pub(crate) fn check(&self, machine: &Delegation) -> Result<(), EngineError> {
         let differs = |what| EngineError::PlanDiffers { run: self.run.clone(), what };
         if blob_digest(&self.request) != machine.request() {
             return Err(differs("a request"));
         }
-        if self.decls() != machine.checks() {
+        let Charter { checks, hooks, terms, .. } = self.charter();
+        if checks != machine.checks() {
             return Err(differs("checks"));
+        }
+        if hooks != machine.hooks() {
+            return Err(differs("hooks"));
+        }
+        let (mine, recorded) = (terms.map(|it| it.envelope), machine.terms().map(|it| it.envelope));
+        if mine != recorded {
+            return Err(differs("an envelope"));
         }
         Ok(())
     }
 
-    pub(crate) fn decls(&self) -> Vec<CheckDecl> {
+    /// What the machine is opened with.
+    pub(crate) fn charter(&self) -> Charter {
+        let hooks: Vec<HookDecl> = self.hooks.iter().map(|hook| hook.decl.clone()).collect();
+        let (policy, terms) = (self.policy.clone(), self.terms.clone());
+        Charter { policy, checks: self.decls(), hooks, terms }
+    }
+
+    fn decls(&self) -> Vec<CheckDecl> {
         self.checks.iter().map(|check| check.decl.clone()).collect()
     }
 }

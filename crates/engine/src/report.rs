@@ -1,8 +1,8 @@
 //! What a run came to, for people and scripts: a projection of its log and the blobs it names.
 
 use probity_core::{
-    Claim, Code, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding, JudgedTurn,
-    Judgement, Outcome, RunId, Stage, VerdictKind,
+    Claim, Code, Degraded, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding,
+    HookDecision, JudgedTurn, Judgement, Outcome, RunId, Stage, Step, Trigger, VerdictKind,
 };
 use probity_record::{RunRecords, read_records};
 use probity_store::{Blobs, Store, read_run};
@@ -27,6 +27,9 @@ pub struct Report {
     pub reason: Option<String>,
     /// A named human overrode a refusal.
     pub waived: bool,
+    /// A `delegation.post` hook edited the claim after it was verified: `claim` is what was verified,
+    /// `delivered` what was handed on.
+    pub edited: bool,
     /// Claims that were checked and charged to the delegate.
     pub attempts: u32,
     /// Attempts that were allowed.
@@ -37,8 +40,20 @@ pub struct Report {
     pub checks: Vec<CheckReport>,
     /// Every claim that was judged, oldest first.
     pub history: Vec<AttemptReport>,
-    /// The claim that was judged last.
+    /// The claim that was judged last, as verification hooks left it.
     pub claim: Option<Claim>,
+    /// What was handed on, where a hook edited it after it was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<Claim>,
+    /// Every hook that did not simply let the run go on, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookReport>,
+    /// What the decision fell back to, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<DegradeReport>,
+    /// The check that waits for a human.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<Code>,
     /// Why there is no claim, where the delegate failed or the workspace could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -85,6 +100,42 @@ pub struct AttemptReport {
     pub checks: Vec<CheckReport>,
 }
 
+/// A hook that did not simply let the run go on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HookReport {
+    /// Its name.
+    pub id: Code,
+    /// When it was called.
+    pub event: &'static str,
+    /// `block`, `modify`, `inconclusive` or `fault`.
+    pub action: &'static str,
+    /// Why, in one word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
+    /// Why, in words; the delta, for `modify`.
+    pub text: String,
+    /// Wall time it took.
+    pub elapsed_ms: u64,
+}
+
+/// A step that the decision fell back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DegradeReport {
+    /// 1-based number of the claim it was for.
+    pub turn: u32,
+    /// Why.
+    pub trigger: Trigger,
+    /// The step.
+    pub step: Step,
+}
+
+impl DegradeReport {
+    fn of(degraded: &Degraded) -> Self {
+        let turn = degraded.turn.number.saturating_add(1);
+        Self { turn, trigger: degraded.trigger, step: degraded.step }
+    }
+}
+
 /// The closing record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SealReport {
@@ -127,9 +178,11 @@ impl Reader<'_> {
             Some(last) => last.checks.clone(),
             None => self.checks(&[], &[]).await?,
         };
-        let claim = match machine.claim() {
-            Some(digest) => Some(self.json::<StoredClaim>(digest, "claim").await?.claim),
-            None => None,
+        let judged = machine.judged().last().filter(|judged| Some(judged.claim) == machine.claim());
+        let claim = judged.map(|judged| judged.verified.claim).or(machine.claim());
+        let waits_for = match machine.stage() {
+            Stage::Awaiting { check, .. } => machine.checks().get(check.as_usize()),
+            _ => None,
         };
         Ok(Report {
             run_id: machine.run().clone(),
@@ -140,9 +193,14 @@ impl Reader<'_> {
             attempts: machine.attempts(),
             max_attempts: machine.max_attempts(),
             interruptions: machine.interruptions(),
+            edited: machine.edited_claim().is_some(),
             checks,
             history,
-            claim,
+            claim: self.claim(claim).await?,
+            delivered: self.claim(machine.edited_claim()).await?,
+            hooks: self.hooks(log).await?,
+            degraded: machine.degraded().iter().map(DegradeReport::of).collect(),
+            waits_for: waits_for.map(|decl| decl.id.clone()),
             failure: self.failure(log).await?,
             seal: log.seal.map(|seal| SealReport { events: seal.events, head: seal.head }),
         })
@@ -150,9 +208,46 @@ impl Reader<'_> {
 
     fn outcome(&self) -> Option<Outcome> {
         match self.machine.stage() {
-            Stage::Escalated { .. } => Some(Outcome::Escalated),
+            Stage::Escalated { .. } | Stage::Awaiting { .. } => Some(Outcome::Escalated),
             stage => stage.outcome(),
         }
+    }
+
+    async fn claim(&self, digest: Option<Digest>) -> Result<Option<Claim>, EngineError> {
+        match digest {
+            Some(digest) => Ok(Some(self.json::<StoredClaim>(digest, "claim").await?.claim)),
+            None => Ok(None),
+        }
+    }
+
+    async fn hooks(&self, log: &RunRecords) -> Result<Vec<HookReport>, EngineError> {
+        let mut reports = Vec::new();
+        for entry in &log.entries {
+            let Event::HookAnswered { hook, decision, elapsed_ms } = &entry.event else { continue };
+            let Some(decl) = self.machine.hooks().get(hook.as_usize()) else { continue };
+            let (action, code, text) = match decision {
+                HookDecision::Allow | HookDecision::NotApplicable => continue,
+                HookDecision::Block { reason } => {
+                    let reason = self.blob(*reason).await?;
+                    ("block", None, String::from_utf8_lossy(&reason).into_owned())
+                }
+                HookDecision::Modify { delta, .. } => {
+                    let delta = self.blob(*delta).await?;
+                    ("modify", None, String::from_utf8_lossy(&delta).into_owned())
+                }
+                HookDecision::Inconclusive { code, detail } => {
+                    let stored: StoredFault = self.json(*detail, "hook").await?;
+                    ("inconclusive", Some(code.clone()), stored.message)
+                }
+                HookDecision::Fault { code, detail } => {
+                    let stored: StoredFault = self.json(*detail, "hook").await?;
+                    ("fault", Some(code.clone()), stored.message)
+                }
+            };
+            let (id, event) = (decl.id.clone(), decl.point.as_str());
+            reports.push(HookReport { id, event, action, code, text, elapsed_ms: *elapsed_ms });
+        }
+        Ok(reports)
     }
 
     async fn attempt(&self, judged: &JudgedTurn) -> Result<AttemptReport, EngineError> {

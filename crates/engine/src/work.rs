@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probity_core::{CheckIndex, Code, Digest, Fault, Phase, Turn, Verdict};
+use probity_core::{CheckIndex, Code, Digest, Fault, HookIndex, Phase, Turn};
 use probity_delegate::{Answered, Delegate, DelegateError, Request};
 use probity_verifier::{
     CheckContext, Facts, JudgeFiles, JudgeManifest, Manifest, SnapshotRules, Verifier, Workspace,
     snapshot,
 };
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Plan;
 use crate::content::{MAX_KEPT_BYTES, StoredFault};
+use crate::hook::{Hook, Reply, VerifyHook};
+use crate::police::{Answer, police};
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
 /// itself, so one that does not answer at all is broken.
@@ -41,9 +44,17 @@ pub(crate) enum Done {
     /// A check came back.
     Checked {
         check: CheckIndex,
-        answer: Result<Verdict, Fault>,
+        answer: Result<Answer, Fault>,
         /// `None` where the judge's files were not looked at, because the check broke.
         judge: Option<Sealed>,
+        elapsed_ms: u64,
+    },
+    /// A hook answered.
+    Hooked {
+        hook: HookIndex,
+        reply: Result<Reply, Fault>,
+        /// What it was shown.
+        shown: Map<String, Value>,
         elapsed_ms: u64,
     },
     /// The delegate answered.
@@ -112,10 +123,33 @@ impl Work {
         ctx: CheckContext,
         judge: Arc<JudgeFiles>,
     ) -> Self {
-        let cancel = ctx.cancel.clone();
+        let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+        let verdict = async move { verifier.verify(&ctx).await.map(Answer::Verdict) };
+        Self::judge(check, within(verdict, timeout, cancel.clone()), cancel, judge)
+    }
+
+    /// Shows a claim to a verification hook, then reads the judge's files again.
+    pub(crate) fn police(
+        check: CheckIndex,
+        hook: VerifyHook,
+        ctx: CheckContext,
+        about: Map<String, Value>,
+        judge: Arc<JudgeFiles>,
+    ) -> Self {
+        let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+        let answer = within(police(hook, ctx, about), timeout, cancel.clone());
+        Self::judge(check, answer, cancel, judge)
+    }
+
+    fn judge(
+        check: CheckIndex,
+        answer: impl Future<Output = Result<Answer, Fault>> + Send + 'static,
+        cancel: CancellationToken,
+        judge: Arc<JudgeFiles>,
+    ) -> Self {
         let started = Instant::now();
         let task = tokio::spawn(async move {
-            let answer = verify(verifier, ctx).await;
+            let answer = answer.await;
             let elapsed_ms = millis(started.elapsed());
             let (judge, answer) = match look_at_judge(judge).await {
                 Ok(sealed) => (Some(sealed), answer),
@@ -127,6 +161,32 @@ impl Work {
             check,
             answer: Err(panicked()),
             judge: None,
+            elapsed_ms: millis(started.elapsed()),
+        };
+        Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
+    }
+
+    /// Calls a hook.
+    pub(crate) fn hook(
+        hook: HookIndex,
+        planned: Hook,
+        ctx: CheckContext,
+        shown: Map<String, Value>,
+    ) -> Self {
+        let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+        let started = Instant::now();
+        let payload = Value::Object(shown.clone());
+        let Hook { decl, handler } = planned;
+        let reply = async move { handler.handle(&ctx, decl.point.as_str(), payload).await };
+        let reply = within(reply, timeout, cancel.clone());
+        let task = tokio::spawn(async move {
+            let reply = reply.await;
+            Done::Hooked { hook, reply, shown, elapsed_ms: millis(started.elapsed()) }
+        });
+        let lost = move || Done::Hooked {
+            hook,
+            reply: Err(panicked()),
+            shown: Map::new(),
             elapsed_ms: millis(started.elapsed()),
         };
         Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
@@ -191,11 +251,14 @@ fn millis(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs a verifier in a task of its own, so that one that blocks its thread or panics takes nothing
-/// else along.
-async fn verify(verifier: Arc<dyn Verifier>, ctx: CheckContext) -> Result<Verdict, Fault> {
-    let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
-    let task = AbortOnDropHandle::new(tokio::spawn(async move { verifier.verify(&ctx).await }));
+/// Runs a verifier or a hook in a task of its own, so that one that blocks its thread or panics takes
+/// nothing else along.
+async fn within<T: Send + 'static>(
+    answer: impl Future<Output = Result<T, Fault>> + Send + 'static,
+    timeout: Duration,
+    cancel: CancellationToken,
+) -> Result<T, Fault> {
+    let task = AbortOnDropHandle::new(tokio::spawn(answer));
     match tokio::time::timeout(timeout.saturating_add(OVERRUN), task).await {
         Ok(answer) => answer.unwrap_or_else(|_| Err(panicked())),
         Err(_) => {

@@ -75,20 +75,13 @@ impl Life {
         let checks = self.script.checks.iter().enumerate();
         let checks = checks.map(|(index, decl)| {
             let verifier = Arc::new(ScriptedCheck { life: Arc::clone(self), index });
-            Check { decl: decl.clone(), verifier }
+            Check::verifier(decl.clone(), verifier)
         });
+        let work = Arc::new(ScriptedWork(Arc::clone(self)));
         Ok(Plan {
-            run: self.run.clone(),
-            request: b"{}".to_vec(),
-            task: "do it".into(),
             policy: self.script.policy.clone(),
             checks: checks.collect(),
-            delegate: Arc::new(ScriptedWork(Arc::clone(self))),
-            judge: Arc::new(JudgeFiles::new(Arc::clone(&workspace))),
-            workspace,
-            snapshot: SnapshotRules::default(),
-            facts: Arc::new(Nobody),
-            attempt_timeout: None,
+            ..Plan::new(self.run.clone(), "do it", work, workspace, Arc::new(Nobody))
         })
     }
 

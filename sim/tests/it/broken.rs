@@ -44,20 +44,11 @@ async fn a_verifier_that_panics_is_a_fault_and_charges_nobody() {
     let workspace = Arc::new(Workspace::open(dir.path()).unwrap());
     let decl =
         CheckDecl { id: "panics".parse().unwrap(), subject: Subject::World, timeout_ms: 5_000 };
+    let done = FunctionDelegate::new("done", |_| async { Ok(Answered::of(Claim::text("done"))) });
+    let run = "run".parse().unwrap();
     let plan = Plan {
-        run: "run".parse().unwrap(),
-        request: b"{}".to_vec(),
-        task: "do it".into(),
-        policy: Policy::default(),
-        checks: vec![Check { decl, verifier: Arc::new(Panics) }],
-        delegate: Arc::new(FunctionDelegate::new("done", |_| async {
-            Ok(Answered::of(Claim::text("done")))
-        })),
-        judge: Arc::new(JudgeFiles::new(Arc::clone(&workspace))),
-        workspace,
-        snapshot: SnapshotRules::default(),
-        facts: Arc::new(Nobody),
-        attempt_timeout: None,
+        checks: vec![Check::verifier(decl, Arc::new(Panics))],
+        ..Plan::new(run, "do it", Arc::new(done), workspace, Arc::new(Nobody))
     };
     let engine = Engine::new(Arc::new(MemoryStore::default()), Arc::new(SystemClock));
     let ended = engine.run(plan, &Nobody, CancellationToken::new()).await.unwrap();

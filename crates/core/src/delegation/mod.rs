@@ -20,7 +20,7 @@ pub use submission::{JudgedTurn, Presented, World};
 
 use crate::{
     Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
-    HookDecl, Input, OpenError, Policy, Refusal, RunId, Terms, Turn, Usage,
+    HookDecl, Input, OpenError, Policy, Refusal, RunId, Step, Terms, Turn, Usage,
 };
 use accept::Accepted;
 use fold::Fold;
@@ -174,6 +174,12 @@ impl Delegation {
     #[must_use]
     pub fn degraded(&self) -> &[Degraded] {
         &self.fold.degraded
+    }
+
+    /// The step of the ladder whose delegate acts; `None` for the usual one.
+    #[must_use]
+    pub fn acting_step(&self) -> Option<Step> {
+        self.fold.acting_step()
     }
 
     /// Blob of the task as hooks rewrote it.

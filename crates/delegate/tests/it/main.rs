@@ -38,6 +38,7 @@ fn request(attempt: u32) -> Request {
             task: "Write the file.".into(),
             correction: (attempt > 1).then(|| "Not done: the file is missing.".into()),
             last_response: (attempt > 1).then(|| "Done!".into()),
+            ..Prompt::default()
         },
         session: None,
         timeout: Some(PATIENCE),

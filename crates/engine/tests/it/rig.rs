@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_core::{
-    CheckDecl, Claim, Entry, Event, Fault, Phase, Policy, RunId, Subject, SubmissionId, Verdict,
+    CheckDecl, Claim, Entry, Event, Fault, Phase, RunId, Subject, SubmissionId, Verdict,
 };
 use probity_delegate::{
     Answered, Conversation, Delegate, DelegateError, FunctionDelegate, Request, ScriptedDelegate,
@@ -18,7 +18,7 @@ use probity_delegate::{
 use probity_engine::{Check, Ended, Engine, EngineError, Plan, Report, SystemClock, Watch};
 use probity_record::{RunRecords, read_records};
 use probity_store::{MemoryStore, Store, read_run};
-use probity_verifier::{CheckContext, Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
+use probity_verifier::{CheckContext, Facts, Verifier, Workspace};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -109,18 +109,12 @@ impl Rig {
         delegate: Arc<dyn Delegate>,
         checks: impl IntoIterator<Item = Check>,
     ) -> Plan {
+        let delegate = Arc::new(Noted { inner: delegate, account: self.account.clone() });
+        let facts = Arc::new(NotedFacts(self.account.clone()));
         Plan {
-            run: run_id(),
             request: b"{\"task\":\"Write out.txt.\"}".to_vec(),
-            task: TASK.into(),
-            policy: Policy::default(),
             checks: checks.into_iter().collect(),
-            delegate: Arc::new(Noted { inner: delegate, account: self.account.clone() }),
-            workspace: Arc::clone(&self.workspace),
-            snapshot: SnapshotRules::default(),
-            facts: Arc::new(NotedFacts(self.account.clone())),
-            judge: Arc::new(JudgeFiles::new(Arc::clone(&self.workspace))),
-            attempt_timeout: None,
+            ..Plan::new(run_id(), TASK, delegate, Arc::clone(&self.workspace), facts)
         }
     }
 
@@ -292,7 +286,7 @@ impl Eye {
 
     pub(crate) fn timed(self: &Arc<Self>, id: &str, timeout_ms: u64) -> Check {
         let decl = CheckDecl { id: id.parse().unwrap(), subject: Subject::World, timeout_ms };
-        Check { decl, verifier: Arc::clone(self) as Arc<dyn Verifier> }
+        Check::verifier(decl, Arc::clone(self) as Arc<dyn Verifier>)
     }
 }
 

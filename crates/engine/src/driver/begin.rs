@@ -1,0 +1,244 @@
+//! What the driver starts: checks, hooks, the delegate. Each is announced in the log by then.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use probity_core::{
+    CheckIndex, Claim, Code, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step, SubmissionId,
+    Turn, merge,
+};
+use probity_delegate::{Delegate, Prompt, Request};
+use probity_verifier::CheckContext;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Driver;
+use crate::correction::{correction, reason};
+use crate::plan::Decider;
+use crate::work::Work;
+use crate::{EngineError, payload};
+
+/// One run of one check, as the machine asks for it.
+pub(super) struct CheckRun {
+    pub(super) phase: Phase,
+    pub(super) check: CheckIndex,
+    pub(super) submission: Option<SubmissionId>,
+    pub(super) attempt: u32,
+    pub(super) is_replay: bool,
+    pub(super) timeout_ms: u64,
+}
+
+/// One dispatch, as the machine asks for it.
+pub(super) struct Dispatch {
+    pub(super) turn: Turn,
+    pub(super) attempt: u32,
+    pub(super) max_attempts: u32,
+    pub(super) step: Option<Step>,
+    pub(super) correction: Option<Turn>,
+}
+
+impl Driver<'_> {
+    pub(super) async fn run_check(&mut self, run: CheckRun) -> Result<(), EngineError> {
+        let CheckRun { phase, check, submission, attempt, is_replay, timeout_ms } = run;
+        let planned = self.plan.checks.get(check.as_usize()).ok_or(EngineError::Stuck)?.clone();
+        let mut ctx = self.context(planned.decl.id.clone(), phase, timeout_ms);
+        ctx.submission = submission;
+        ctx.is_replay = is_replay;
+        ctx.attempt = attempt;
+        if phase == Phase::After {
+            ctx.claim = self.claim_seen_by(check).await?;
+        }
+        let judge = Arc::clone(&self.plan.judge);
+        let work = match planned.by {
+            Decider::Verifier(verifier) => {
+                if phase == Phase::Before {
+                    ctx.timeout = verifier.red_timeout(ctx.timeout);
+                }
+                Work::check(check, verifier, ctx, judge)
+            }
+            Decider::Hook(hook) => {
+                let mut about = self.about(&ctx);
+                about.insert("verdict".to_owned(), self.so_far().await?);
+                Work::police(check, hook, ctx, about, judge)
+            }
+            // The machine asks humans by another effect.
+            Decider::Human(_) => return Err(EngineError::Stuck),
+        };
+        self.start(work).await;
+        Ok(())
+    }
+
+    pub(super) async fn call_hook(
+        &mut self,
+        hook: HookIndex,
+        is_replay: bool,
+        timeout_ms: u64,
+    ) -> Result<(), EngineError> {
+        let planned = self.plan.hooks.get(hook.as_usize()).ok_or(EngineError::Stuck)?.clone();
+        let point = planned.decl.point;
+        let judged = self.machine.judged().last().cloned();
+        let phase = if judged.is_some() { Phase::After } else { Phase::Before };
+        let mut ctx = self.context(planned.decl.id.clone(), phase, timeout_ms);
+        ctx.is_replay = is_replay;
+        ctx.attempt = self.machine.attempts();
+        let mut shown = self.about(&ctx);
+        match (point, judged) {
+            (HookPoint::DelegationPre, _) => {
+                let ids = self.machine.checks().iter().map(|decl| decl.id.as_str());
+                shown.insert("checks".to_owned(), ids.collect());
+            }
+            (HookPoint::AttemptStart, judged) => {
+                let prompt = self.prompt(judged.map(|judged| judged.turn)).await?;
+                let text = prompt.render(self.delegate(self.machine.acting_step()).conversation());
+                shown.insert("prompt".to_owned(), text.into());
+                shown.insert("attempt".to_owned(), (self.machine.attempts() + 1).into());
+            }
+            (HookPoint::AttemptEnd | HookPoint::DelegationPost, Some(judged)) => {
+                ctx.claim = self.verified_claim(&judged).await?;
+                payload::with_claim(&mut shown, &ctx.claim);
+                shown.insert("verdict".to_owned(), self.verdict(&judged).await?);
+            }
+            (HookPoint::AttemptEnd | HookPoint::DelegationPost, None) => {
+                return Err(EngineError::Stuck);
+            }
+        }
+        self.start(Work::hook(hook, planned, ctx, shown)).await;
+        Ok(())
+    }
+
+    pub(super) async fn dispatch(&mut self, dispatch: Dispatch) -> Result<(), EngineError> {
+        let Dispatch { turn, attempt, max_attempts, step, correction } = dispatch;
+        let mut prompt = self.prompt(correction).await?;
+        if let Some(rewritten) = self.machine.rewritten_prompt(turn) {
+            prompt.rewritten = Some(self.journal.text(rewritten).await?.into());
+        }
+        let request = Request {
+            run: self.plan.run.clone(),
+            turn,
+            attempt,
+            max_attempts,
+            prompt,
+            // Another delegate knows nothing of that conversation.
+            session: self.session.clone().filter(|_| step == self.session_step),
+            // The end of the run's own time is the machine's business: it stops the delegate and
+            // says that the budget was the reason.
+            timeout: self.plan.attempt_timeout,
+            cancel: CancellationToken::new(),
+        };
+        self.session_step = step;
+        let delegate = self.delegate(step);
+        self.start(Work::dispatch(delegate, request)).await;
+        Ok(())
+    }
+
+    /// What every check and hook is given.
+    fn context(&self, id: Code, phase: Phase, timeout_ms: u64) -> CheckContext {
+        let (workspace, before) = (Arc::clone(&self.plan.workspace), Arc::clone(&self.before));
+        let mut ctx = CheckContext::new(id, workspace, before);
+        ctx.phase = phase;
+        ctx.task = Arc::clone(&self.task);
+        ctx.decision = Arc::clone(&self.plan.decision);
+        ctx.rules = Arc::new(self.plan.snapshot.clone());
+        ctx.run_started =
+            SystemTime::UNIX_EPOCH + Duration::from_millis(self.machine.opened_at_ms());
+        ctx.timeout = Duration::from_millis(timeout_ms);
+        if phase == Phase::After {
+            ctx.after = Arc::clone(&self.after);
+        }
+        ctx
+    }
+
+    /// The members that every payload has.
+    fn about(&self, ctx: &CheckContext) -> Map<String, Value> {
+        let about = json!({
+            "run": self.plan.run.as_str(),
+            "task": &*self.task,
+            "agent": &*self.plan.agent,
+            "attempt": ctx.attempt,
+            "max_attempts": self.machine.max_attempts(),
+            "changes": &*ctx.changes(),
+            "decision": &*ctx.decision,
+        });
+        match about {
+            Value::Object(about) => about,
+            _ => Map::new(),
+        }
+    }
+
+    async fn prompt(&self, rejected: Option<Turn>) -> Result<Prompt, EngineError> {
+        let mut prompt = Prompt {
+            system: self.plan.system_prompt.clone(),
+            task: Arc::clone(&self.task),
+            ..Prompt::default()
+        };
+        if let Some(turn) = rejected {
+            let text = correction(&self.machine, &self.journal, turn).await?;
+            prompt.correction = Some(text.into());
+            prompt.last_response = Some(self.claim.response.as_str().into());
+        }
+        Ok(prompt)
+    }
+
+    /// The delegate of a step of the ladder; the usual one where there is none for it.
+    fn delegate(&self, step: Option<Step>) -> Arc<dyn Delegate> {
+        let rung = self.plan.rungs.iter().find(|(of, _)| Some(*of) == step);
+        Arc::clone(rung.map_or(&self.plan.delegate, |(_, delegate)| delegate))
+    }
+
+    async fn claim_seen_by(&self, check: CheckIndex) -> Result<Arc<Claim>, EngineError> {
+        match self.machine.seen_by(check) {
+            Some(seen) if Some(seen.claim) != self.machine.claim() => {
+                Ok(Arc::new(self.journal.claim(seen.claim).await?.claim))
+            }
+            _ => Ok(Arc::clone(&self.claim)),
+        }
+    }
+
+    async fn verified_claim(&self, judged: &JudgedTurn) -> Result<Arc<Claim>, EngineError> {
+        if judged.verified.claim == judged.claim {
+            return Ok(Arc::clone(&self.claim));
+        }
+        Ok(Arc::new(self.journal.claim(judged.verified.claim).await?.claim))
+    }
+
+    /// What the checks before a verification hook gave.
+    async fn so_far(&self) -> Result<Value, EngineError> {
+        let findings: Vec<Finding> = self.machine.findings().into_iter().flatten().collect();
+        let judgement = merge(&findings);
+        self.verdict_of(judgement.as_str(), &self.machine.findings()).await
+    }
+
+    async fn verdict(&self, judged: &JudgedTurn) -> Result<Value, EngineError> {
+        let mut verdict = self.verdict_of(judged.judgement.as_str(), &judged.findings).await?;
+        if let Value::Object(members) = &mut verdict {
+            members.insert("code".to_owned(), judged.code.as_str().into());
+            members.insert("counted".to_owned(), judged.counted.into());
+        }
+        Ok(verdict)
+    }
+
+    async fn verdict_of(
+        &self,
+        judgement: &str,
+        findings: &[Option<Finding>],
+    ) -> Result<Value, EngineError> {
+        let mut checks = Vec::new();
+        for (decl, finding) in self.machine.checks().iter().zip(findings) {
+            let Some(finding) = finding else { continue };
+            let (verdict, code, reason) = match finding {
+                Finding::Verdict { verdict, code, .. } => {
+                    let reason = reason(&self.journal, finding).await?;
+                    (serde_json::to_value(verdict)?, code.as_str(), reason)
+                }
+                Finding::Fault { code, .. } => ("fault".into(), code.as_str(), String::new()),
+                Finding::NotApplicable => {
+                    ("not_applicable".into(), "not_applicable", String::new())
+                }
+            };
+            checks.push(json!({
+                "id": decl.id.as_str(), "verdict": verdict, "code": code, "reason": reason,
+            }));
+        }
+        Ok(json!({ "verified": judgement == "pass", "judgement": judgement, "checks": checks }))
+    }
+}
