@@ -18,7 +18,7 @@ use crate::content::{self, StoredAnswer};
 use crate::journal::Journal;
 use crate::plan::Decider;
 use crate::work::{Done, Wake, Work};
-use crate::{Approval, Clock, EngineError, Plan};
+use crate::{Approval, Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
 
 /// Drives runs on one store.
@@ -68,9 +68,13 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
+        plan.complete(plan.terms.as_ref())?;
         let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
         let mut blobs = Vec::new();
         let request = content::keep(&mut blobs, plan.request.clone());
+        if plan.terms.is_some() {
+            content::keep(&mut blobs, plan.envelope.clone());
+        }
         journal.stage(blobs);
         let now_ms = self.clock.now_ms();
         let run = plan.run.clone();
@@ -151,19 +155,12 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
         let mut driver = self.take_up(plan, watch, cancel).await?;
-        let check = match driver.machine.stage() {
-            Stage::Awaiting { check, .. } => check,
-            _ => CheckIndex(0),
-        };
-        let decider = driver.plan.checks.get(check.as_usize()).map(|check| &check.by);
-        if let (Stage::Awaiting { .. }, Some(Decider::Human(human))) =
-            (driver.machine.stage(), decider)
-            && human.who != by
-        {
+        let (check, human) = driver.asked();
+        if let Some(human) = human.filter(|human| human.who != by) {
             return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
         }
         let verdict = approval.verdict(by);
-        let text = verdict.reason.clone();
+        let text = content::cut(&verdict.reason).to_owned();
         let (finding, mut blobs) = content::finding(Ok(verdict))?;
         let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
         driver.journal.stage(blobs);
@@ -259,7 +256,7 @@ impl Driver<'_> {
         if let Some(digest) = self.machine.rewritten_task() {
             self.task = self.journal.text(digest).await?.into();
         }
-        self.session_step = self.machine.acting_step();
+        self.session_step = self.claiming_step();
         if self.machine.ending().is_some_and(|ending| ending.outcome.delivers()) {
             let edited = self.machine.edited_claim();
             let verified = self.machine.judged().last().map(|judged| judged.verified.claim);
@@ -269,6 +266,29 @@ impl Driver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The step of the ladder whose delegate made the last claim.
+    fn claiming_step(&self) -> Option<Step> {
+        let is_at_work = self.machine.seen_by(CheckIndex(0)).is_some();
+        let turn = match self.machine.judged().last() {
+            Some(judged) if !is_at_work => judged.turn,
+            _ => self.machine.turn(),
+        };
+        let steps = self.machine.degraded().iter().filter(|degraded| degraded.turn <= turn);
+        let acts = |step: &Step| !matches!(step, Step::Hitl | Step::Abstain);
+        steps.map(|degraded| degraded.step).filter(acts).last()
+    }
+
+    /// The human that the run waits for. Where it waits for none, the machine refuses the answer.
+    fn asked(&self) -> (CheckIndex, Option<&Human>) {
+        let Stage::Awaiting { check, .. } = self.machine.stage() else {
+            return (CheckIndex(0), None);
+        };
+        match self.plan.checks.get(check.as_usize()).map(|check| &check.by) {
+            Some(Decider::Human(human)) => (check, Some(human)),
+            _ => (check, None),
+        }
     }
 
     async fn perform(&mut self, effect: Effect) -> Result<(), EngineError> {
@@ -287,8 +307,8 @@ impl Driver<'_> {
                 let run = CheckRun { phase, check, submission, attempt, is_replay, timeout_ms };
                 self.run_check(run).await
             }
-            Effect::CallHook { hook, is_replay, timeout_ms, .. } => {
-                self.call_hook(hook, is_replay, timeout_ms).await
+            Effect::CallHook { hook, turn, is_replay, timeout_ms } => {
+                self.call_hook(hook, turn, is_replay, timeout_ms).await
             }
             Effect::Dispatch { turn, attempt, max_attempts, step, correction, .. } => {
                 let dispatch = Dispatch { turn, attempt, max_attempts, step, correction };

@@ -32,6 +32,13 @@ pub enum EngineError {
         /// Which part differs.
         what: &'static str,
     },
+    /// The plan lacks something that the run may ask for: a delegate for a ready step of the ladder,
+    /// or the right kind of decider for a check.
+    #[error("the plan is not complete: {what}")]
+    PlanIncomplete {
+        /// What does not fit.
+        what: String,
+    },
     /// Another driver has appended to this run. This one stopped.
     #[error("another process drives run `{run}`; this one stopped")]
     Fenced {
@@ -106,6 +113,7 @@ impl EngineError {
             Self::Exists { .. } => "run_exists",
             Self::Missing { .. } => "run_missing",
             Self::PlanDiffers { .. } => "run_plan_differs",
+            Self::PlanIncomplete { .. } => "plan_incomplete",
             Self::Fenced { .. } => "run_fenced",
             Self::Answer(_) => "answer_refused",
             Self::NotAsked { .. } => "answer_not_asked",

@@ -13,10 +13,11 @@ pub(crate) fn delta(
     from: &Map<String, Value>,
     to: &Map<String, Value>,
 ) -> Value {
-    let changed: Map<String, Value> = to
-        .iter()
-        .filter(|(key, value)| from.get(*key) != Some(value))
-        .map(|(key, value)| (key.clone(), json!({ "from": from.get(key), "to": value })))
+    let changed: Map<String, Value> = from
+        .keys()
+        .chain(to.keys())
+        .filter(|key| from.get(*key) != to.get(*key))
+        .map(|key| (key.clone(), json!({ "from": from.get(key), "to": to.get(key) })))
         .collect();
     json!({ "hook": hook.as_str(), "event": event, "changed": changed })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{Charter, CheckDecl, Delegation, HookDecl, Policy, RunId, Step, Terms};
+use probity_core::{Charter, CheckDecl, Delegation, HookDecl, Policy, RunId, Step, Subject, Terms};
 use probity_delegate::Delegate;
 use probity_record::blob_digest;
 use probity_verifier::{Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
@@ -34,6 +34,8 @@ pub struct Plan {
     pub hooks: Vec<Hook>,
     /// The terms of the decision, where the run is one under an envelope.
     pub terms: Option<Terms>,
+    /// What those terms were compiled from, as their digest names it.
+    pub envelope: Vec<u8>,
     /// The decision as checks and hooks see it; null where there is none.
     pub decision: Arc<Value>,
     /// Who does the work.
@@ -101,6 +103,7 @@ impl Plan {
             checks: Vec::new(),
             hooks: Vec::new(),
             terms: None,
+            envelope: Vec::new(),
             decision: Arc::new(Value::Null),
             delegate,
             rungs: Vec::new(),
@@ -129,7 +132,37 @@ impl Plan {
         if mine != recorded {
             return Err(differs("an envelope"));
         }
-        Ok(())
+        self.complete(machine.terms())
+    }
+
+    /// Whether everything that the run may ask for is there.
+    ///
+    /// # Errors
+    /// [`EngineError::PlanIncomplete`] naming the first thing that is not.
+    pub(crate) fn complete(&self, terms: Option<&Terms>) -> Result<(), EngineError> {
+        let incomplete = |what| Err(EngineError::PlanIncomplete { what });
+        let fits = |check: &&Check| match check.by {
+            Decider::Verifier(_) => {
+                matches!(check.decl.subject, Subject::World | Subject::Claim)
+            }
+            Decider::Hook(_) => check.decl.subject == Subject::Hook,
+            Decider::Human(_) => check.decl.subject == Subject::Human,
+        };
+        if let Some(check) = self.checks.iter().find(|check| !fits(check)) {
+            let (id, subject) = (&check.decl.id, check.decl.subject);
+            return incomplete(format!("check `{id}` is a {subject:?} that another kind decides"));
+        }
+        let ladder = terms.map(|terms| terms.ladder.as_slice()).unwrap_or_default();
+        let lacks = |step: Step| {
+            !matches!(step, Step::Hitl | Step::Abstain | Step::Bypass)
+                && self.rungs.iter().all(|(of, _)| *of != step)
+        };
+        match ladder.iter().find(|rung| rung.is_ready && lacks(rung.step)) {
+            Some(rung) => {
+                incomplete(format!("`{}` is ready and has no delegate", rung.step.as_str()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What the machine is opened with.

@@ -66,7 +66,8 @@ async fn post_verify(
     })
 }
 
-/// Every call is shown; every block is a reason.
+/// Every call is shown; every block is a reason. What could not be decided weighs less than a block,
+/// as it does between checks.
 async fn tools(
     hook: &VerifyHook,
     ctx: &CheckContext,
@@ -82,6 +83,7 @@ async fn tools(
         return Err(Fault::new("hook_too_many_calls", message));
     }
     let mut reasons = Vec::new();
+    let mut open = None;
     let mut was_asked = false;
     for call in seen {
         let mut shown = about.clone();
@@ -91,7 +93,7 @@ async fn tools(
             Reply::Allow => {}
             Reply::Block { reason } => reasons.push(reason),
             Reply::Inconclusive { code, reason } => {
-                return Ok(Answer::Verdict(Verdict::inconclusive(code.as_str(), reason)));
+                open.get_or_insert_with(|| Verdict::inconclusive(code.as_str(), reason));
             }
             Reply::Modify { .. } => {
                 return Err(Fault::new(
@@ -104,10 +106,13 @@ async fn tools(
         }
         was_asked = true;
     }
-    Ok(match (reasons.is_empty(), was_asked) {
-        (false, _) => Answer::Verdict(Verdict::revise("hook_blocked", reasons.join("; "))),
-        (true, true) => Answer::Verdict(Verdict::pass()),
-        (true, false) => Answer::NotApplicable,
+    if !reasons.is_empty() {
+        return Ok(Answer::Verdict(Verdict::revise("hook_blocked", reasons.join("; "))));
+    }
+    Ok(match (open, was_asked) {
+        (Some(open), _) => Answer::Verdict(open),
+        (None, true) => Answer::Verdict(Verdict::pass()),
+        (None, false) => Answer::NotApplicable,
     })
 }
 

@@ -180,6 +180,8 @@ impl Reader<'_> {
         };
         let judged = machine.judged().last().filter(|judged| Some(judged.claim) == machine.claim());
         let claim = judged.map(|judged| judged.verified.claim).or(machine.claim());
+        let is_delivered = machine.ending().is_some_and(|ending| ending.outcome.delivers());
+        let edited = machine.edited_claim().filter(|_| is_delivered);
         let waits_for = match machine.stage() {
             Stage::Awaiting { check, .. } => machine.checks().get(check.as_usize()),
             _ => None,
@@ -193,11 +195,11 @@ impl Reader<'_> {
             attempts: machine.attempts(),
             max_attempts: machine.max_attempts(),
             interruptions: machine.interruptions(),
-            edited: machine.edited_claim().is_some(),
+            edited: edited.is_some(),
             checks,
             history,
             claim: self.claim(claim).await?,
-            delivered: self.claim(machine.edited_claim()).await?,
+            delivered: self.claim(edited).await?,
             hooks: self.hooks(log).await?,
             degraded: machine.degraded().iter().map(DegradeReport::of).collect(),
             waits_for: waits_for.map(|decl| decl.id.clone()),

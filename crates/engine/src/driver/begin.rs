@@ -7,7 +7,7 @@ use probity_core::{
     CheckIndex, Claim, Code, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step, SubmissionId,
     Turn, merge,
 };
-use probity_delegate::{Delegate, Prompt, Request};
+use probity_delegate::{Conversation, Delegate, Prompt, Request};
 use probity_verifier::CheckContext;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,7 @@ impl Driver<'_> {
     pub(super) async fn call_hook(
         &mut self,
         hook: HookIndex,
+        turn: Turn,
         is_replay: bool,
         timeout_ms: u64,
     ) -> Result<(), EngineError> {
@@ -80,7 +81,7 @@ impl Driver<'_> {
         let phase = if judged.is_some() { Phase::After } else { Phase::Before };
         let mut ctx = self.context(planned.decl.id.clone(), phase, timeout_ms);
         ctx.is_replay = is_replay;
-        ctx.attempt = self.machine.attempts();
+        ctx.attempt = self.attempt_at(point, judged.as_ref());
         let mut shown = self.about(&ctx);
         match (point, judged) {
             (HookPoint::DelegationPre, _) => {
@@ -88,13 +89,14 @@ impl Driver<'_> {
                 shown.insert("checks".to_owned(), ids.collect());
             }
             (HookPoint::AttemptStart, judged) => {
-                let prompt = self.prompt(judged.map(|judged| judged.turn)).await?;
-                let text = prompt.render(self.delegate(self.machine.acting_step()).conversation());
+                let step = self.machine.acting_step();
+                let rejected = judged.map(|judged| judged.turn);
+                let prompt = self.prompt(turn, step, rejected).await?;
+                let text = prompt.render(self.delegate(step).conversation());
                 shown.insert("prompt".to_owned(), text.into());
-                shown.insert("attempt".to_owned(), (self.machine.attempts() + 1).into());
             }
             (HookPoint::AttemptEnd | HookPoint::DelegationPost, Some(judged)) => {
-                ctx.claim = self.verified_claim(&judged).await?;
+                ctx.claim = self.claim_behind(&judged).await?;
                 payload::with_claim(&mut shown, &ctx.claim);
                 shown.insert("verdict".to_owned(), self.verdict(&judged).await?);
             }
@@ -106,11 +108,26 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// The attempt that a hook is called for: the next one, or the one that was just judged, whether
+    /// or not it was charged. 0 before the first.
+    fn attempt_at(&self, point: HookPoint, judged: Option<&JudgedTurn>) -> u32 {
+        let charged = self.machine.attempts();
+        let is_uncharged = match point {
+            HookPoint::DelegationPre => false,
+            HookPoint::AttemptStart => true,
+            HookPoint::AttemptEnd | HookPoint::DelegationPost => {
+                judged.is_some_and(|judged| !judged.counted)
+            }
+        };
+        charged.saturating_add(is_uncharged.into())
+    }
+
     pub(super) async fn dispatch(&mut self, dispatch: Dispatch) -> Result<(), EngineError> {
         let Dispatch { turn, attempt, max_attempts, step, correction } = dispatch;
-        let mut prompt = self.prompt(correction).await?;
-        if let Some(rewritten) = self.machine.rewritten_prompt(turn) {
-            prompt.rewritten = Some(self.journal.text(rewritten).await?.into());
+        let prompt = self.prompt(turn, step, correction).await?;
+        if step != self.session_step {
+            self.session = None;
+            self.session_step = step;
         }
         let request = Request {
             run: self.plan.run.clone(),
@@ -118,14 +135,12 @@ impl Driver<'_> {
             attempt,
             max_attempts,
             prompt,
-            // Another delegate knows nothing of that conversation.
-            session: self.session.clone().filter(|_| step == self.session_step),
+            session: self.session.clone(),
             // The end of the run's own time is the machine's business: it stops the delegate and
             // says that the budget was the reason.
             timeout: self.plan.attempt_timeout,
             cancel: CancellationToken::new(),
         };
-        self.session_step = step;
         let delegate = self.delegate(step);
         self.start(Work::dispatch(delegate, request)).await;
         Ok(())
@@ -165,7 +180,13 @@ impl Driver<'_> {
         }
     }
 
-    async fn prompt(&self, rejected: Option<Turn>) -> Result<Prompt, EngineError> {
+    /// What the delegate is told in a round, as the hooks so far left it.
+    async fn prompt(
+        &self,
+        turn: Turn,
+        step: Option<Step>,
+        rejected: Option<Turn>,
+    ) -> Result<Prompt, EngineError> {
         let mut prompt = Prompt {
             system: self.plan.system_prompt.clone(),
             task: Arc::clone(&self.task),
@@ -175,6 +196,12 @@ impl Driver<'_> {
             let text = correction(&self.machine, &self.journal, turn).await?;
             prompt.correction = Some(text.into());
             prompt.last_response = Some(self.claim.response.as_str().into());
+        }
+        if let Some(rewritten) = self.machine.rewritten_prompt(turn) {
+            prompt.rewritten = Some(self.journal.text(rewritten).await?.into());
+        } else if rejected.is_some() && step != self.session_step {
+            // Another delegate knows nothing of that conversation, whatever it remembers of its own.
+            prompt.rewritten = Some(prompt.render(Conversation::Fresh).into());
         }
         Ok(prompt)
     }
@@ -194,11 +221,13 @@ impl Driver<'_> {
         }
     }
 
-    async fn verified_claim(&self, judged: &JudgedTurn) -> Result<Arc<Claim>, EngineError> {
-        if judged.verified.claim == judged.claim {
+    /// The claim behind a verdict, as the hooks so far left it.
+    async fn claim_behind(&self, judged: &JudgedTurn) -> Result<Arc<Claim>, EngineError> {
+        let claim = self.machine.edited_claim().unwrap_or(judged.verified.claim);
+        if claim == judged.claim {
             return Ok(Arc::clone(&self.claim));
         }
-        Ok(Arc::new(self.journal.claim(judged.verified.claim).await?.claim))
+        Ok(Arc::new(self.journal.claim(claim).await?.claim))
     }
 
     /// What the checks before a verification hook gave.

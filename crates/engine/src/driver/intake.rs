@@ -133,6 +133,9 @@ impl Driver<'_> {
             }
             HookPoint::DelegationPost => {
                 let claim = payload::claim(point.as_str(), shown, payload)?;
+                if payload::claim(point.as_str(), shown, shown)? == claim {
+                    return Ok(None);
+                }
                 serde_json::to_vec(&StoredClaim { claim, session: None })
                     .map_err(EngineError::from)?
             }
