@@ -61,22 +61,17 @@ pub(crate) async fn converse(worker: &mut WorkerProcess, job: &Job<'_>) -> Resul
             printed: String::new(),
         });
     };
-    let call = ToWorker::Call {
-        key: job.key.to_owned(),
-        input: Box::new(input.clone()),
-        limits: job.limits,
-    };
-    talk.send(&call).await?;
+    talk.call(input).await?;
     loop {
         match talk.receive().await? {
             FromWorker::Done { report } => return Ok(*report),
-            FromWorker::Ask { call } => {
-                let answer = talk.answer(&call).await?;
+            FromWorker::Ask { call, within_ms } => {
+                let answer = talk.answer(&call, within_ms).await?;
                 talk.send(&ToWorker::Answer { answer }).await?;
             }
             FromWorker::Missing => {
                 talk.load().await?;
-                talk.send(&call).await?;
+                talk.call(input).await?;
             }
             FromWorker::Loaded { .. } => return Err(out_of_turn()),
         }
@@ -116,6 +111,17 @@ impl Talk<'_> {
         }
     }
 
+    async fn call(&mut self, input: &Input) -> Result<(), Ended> {
+        let left = self.until.saturating_duration_since(Instant::now()).as_millis();
+        let call = ToWorker::Call {
+            key: self.job.key.to_owned(),
+            input: Box::new(input.clone()),
+            limits: self.job.limits,
+            left_ms: u64::try_from(left).unwrap_or(u64::MAX),
+        };
+        self.send(&call).await
+    }
+
     async fn send(&mut self, frame: &ToWorker) -> Result<(), Ended> {
         let sent =
             bounded(self.worker.send(frame), &mut self.left, self.until, self.job.cancel).await?;
@@ -139,12 +145,16 @@ impl Talk<'_> {
         }
     }
 
-    /// Asks the host. At the end of the check's time the script is told that ground truth did not
+    /// Asks the host, for no longer than the script's poll. At the end of the check's time the script is told that ground truth did not
     /// answer and gets a moment to end.
-    async fn answer(&mut self, call: &HostCall) -> Result<HostAnswer, Ended> {
+    async fn answer(
+        &mut self,
+        call: &HostCall,
+        within_ms: Option<u64>,
+    ) -> Result<HostAnswer, Ended> {
         let job = self.job;
         tokio::select! {
-            answer = job.host.answer(job.workspace, call) => Ok(answer),
+            answer = within(within_ms, job.host.answer(job.workspace, call)) => Ok(answer),
             () = job.cancel.cancelled() => Err(Ended::cancelled()),
             () = tokio::time::sleep_until(self.until) => {
                 self.until = Instant::now() + GRACE;
@@ -153,6 +163,17 @@ impl Talk<'_> {
             }
         }
     }
+}
+
+/// The host's answer, or that it was not given in time.
+pub(crate) async fn within(
+    limit_ms: Option<u64>,
+    answer: impl Future<Output = HostAnswer>,
+) -> HostAnswer {
+    let Some(limit_ms) = limit_ms else { return answer.await };
+    let late = "ground truth did not answer before the poll was over";
+    let answer = tokio::time::timeout(Duration::from_millis(limit_ms), answer).await;
+    answer.unwrap_or_else(|_| Err(GateError::Unreachable(late.to_owned())))
 }
 
 /// Waits for the worker no longer than the script's own time, the check's time, and the run.

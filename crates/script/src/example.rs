@@ -1,6 +1,7 @@
 //! `accepts` and `rejects`: claims a script must judge one way or the other before it is used.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use probity_core::{Claim, VerdictKind};
 use serde::Deserialize;
@@ -25,7 +26,17 @@ pub(crate) struct Examples {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Example {
+    /// The claim.
+    #[serde(default)]
     result: Map<String, Json>,
+    /// The decision, for a file that defines `verify`: what its context has besides the claim.
+    #[serde(default)]
+    context: Option<Map<String, Json>>,
+    #[serde(default)]
+    task: String,
+    /// In place of the first.
+    #[serde(default)]
+    attempt: Option<u32>,
     /// In place of the request's own.
     #[serde(default)]
     args: Option<Json>,
@@ -68,7 +79,7 @@ fn list(name: &str, value: Option<Json>) -> Result<Vec<Example>, FaultFrame> {
         Some(_) => return Err(bad(format!("`{name}` must be a list"))),
     };
     let item = |(index, item): (usize, Json)| match item {
-        Json::Object(fields) if fields.contains_key("result") => {
+        Json::Object(fields) if fields.contains_key("result") || fields.contains_key("context") => {
             serde_json::from_value(Json::Object(fields))
                 .map_err(|error| bad(format!("`{name}[{index}]`: {error}")))
         }
@@ -120,16 +131,17 @@ fn run(
     which: &str,
 ) -> Result<VerdictKind, FaultFrame> {
     let input = Input {
-        event: String::new(),
         claim: claim(&example.result),
-        workspace: None,
+        decision: example.context.clone(),
+        task: example.task.clone(),
+        attempt: example.attempt.unwrap_or(1),
         now: "1970-01-01T00:00:00Z".to_owned(),
         changes: Some(Changes {
             created: example.files.keys().cloned().collect(),
             ..Changes::default()
         }),
         files: Some(example.files.clone()),
-        opened: None,
+        ..Input::default()
     };
     let host = Box::new(GivenHost(example.http.clone()));
     let report = match &example.args {
@@ -161,9 +173,16 @@ fn claim(given: &Map<String, Json>) -> Json {
 struct GivenHost(BTreeMap<String, ExampleResponse>);
 
 impl Ask for GivenHost {
-    fn ask(&self, call: &HostCall) -> HostAnswer {
-        let HostCall::Http(request) = call else {
-            return Err(GateError::Unreachable("an example has files and http only".to_owned()));
+    fn ask(&self, call: &HostCall, _: Option<Duration>) -> HostAnswer {
+        let request = match call {
+            HostCall::Http(request) => request,
+            HostCall::Wait { .. } => {
+                return Err(GateError::Denied("nothing changes in an example".to_owned()));
+            }
+            HostCall::Command(_) | HostCall::Git(_) | HostCall::Env { .. } => {
+                let message = "an example has files and http only".to_owned();
+                return Err(GateError::Unreachable(message));
+            }
         };
         let given = self.0.get(&request.url).ok_or_else(|| {
             GateError::Unreachable(format!("the example has no response for `{}`", request.url))

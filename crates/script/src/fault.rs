@@ -28,18 +28,22 @@ macro_rules! codes {
 codes! {
     SYNTAX = "script_syntax", "the file is not valid Starlark", "correct the line named in the location";
     NAME = "script_name", "the script uses a name that does not exist", "correct the name, or define it above its use";
-    NO_RUN = "script_no_run", "the file does not define `run` as a function that takes the claim (a hook: `handle`, event and payload)", "write `def run(result):` at the top level";
-    TOP_LEVEL = "script_top_level", "a built-in that looks at the world was called outside `run`", "move the call into `run`";
+    NO_RUN = "script_no_run", "the file does not define `run` or `verify` as a function of one argument (a hook: `handle`, event and payload)", "write `def run(result):` or `def verify(context):` at the top level";
+    TWO_ENTRIES = "script_two_entries", "the file defines both `run` and `verify`", "keep the one that should judge, rename the other";
+    INPUT = "script_input", "the claim or the decision cannot be given to a script: too large, too deep, or no object", "find out what made it so large; keep large content in files";
+    TOP_LEVEL = "script_top_level", "a built-in that looks at the world was called outside the function that is called", "move the call into `run`, `verify` or `handle`";
     RAISE = "script_raise", "the script called `fail` or an operation in it failed", "handle the case: `.get` for keys, `default=` for reads and decoding";
-    RETURN_NONE = "script_return_none", "`run` returned None, or nothing", "end every path of `run` with a `return`";
-    RETURN_NULL = "script_return_null", "`run` returned the JSON text `null`", "encode a dict with `verified`";
-    RETURN_TYPE = "script_return_type", "`run` returned a value that cannot be a verdict", "return a bool, a dict or struct with `verified`, or such a dict as JSON text";
-    RETURN_TEXT = "script_return_text", "`run` returned text that is not one JSON value", "return `json.encode({...})` and nothing around it";
-    RETURN_VERIFIED_MISSING = "script_return_verified_missing", "the returned object has no `verified`", "add `verified: True` or `False`";
+    RETURN_NONE = "script_return_none", "the function returned None, or nothing", "end every path with a `return`";
+    RETURN_NULL = "script_return_null", "the function returned the JSON text `null`", "encode a dict with `verified` or `outcome`";
+    RETURN_TYPE = "script_return_type", "the function returned a value that cannot be a verdict", "return a bool, a dict or struct with `verified` or `outcome`, or such a dict as JSON text";
+    RETURN_TEXT = "script_return_text", "the function returned text that is not one JSON value", "return `json.encode({...})` and nothing around it";
+    RETURN_VERIFIED_MISSING = "script_return_verified_missing", "the returned object has neither `verified` nor `outcome`", "add `verified: True` or `False`";
     RETURN_VERIFIED_TYPE = "script_return_verified_type", "`verified` is not a bool", "use `True` or `False`; wrap a truthy value in `bool(...)`";
     RETURN_REASON_TYPE = "script_return_reason_type", "`reason` is not a string", "leave it out or give text";
     RETURN_VERDICT = "script_return_verdict", "`verdict` is not one of pass, revise, fail, inconclusive", "use one of the four words, or leave it out";
-    RETURN_CONTRADICTION = "script_return_contradiction", "`verified` and `verdict` contradict each other", "`verified` is True exactly when `verdict` is `pass`";
+    RETURN_OUTCOME = "script_return_outcome", "`outcome` is not one of pass, fail, inconclusive", "use one of the three words";
+    RETURN_DETAIL = "script_return_detail_type", "`detail` is not a string", "leave it out or give text";
+    RETURN_CONTRADICTION = "script_return_contradiction", "`verified`, `verdict` and `outcome` contradict each other", "one of them is enough; `verified` is True exactly when the others say `pass`";
     RETURN_DUPLICATE_KEY = "script_return_duplicate_key", "the returned JSON text has a key twice", "build the text with `json.encode`";
     RETURN_CODE = "script_return_code", "`code` is not a machine word", "use 1 to 64 characters of a-z 0-9 _ . -";
     RETURN_CRITERIA = "script_return_criteria", "`criteria` is not a list of at most 64 machine words", "give the keys of the criteria only";
@@ -50,6 +54,7 @@ codes! {
     WHEN_TYPE = "hook_when_type", "the `when` of a hook came to something else than True or False", "compare: `payload.get(\"k\") != None`; or wrap the value in `bool(...)`";
     WHEN_RAISE = "hook_when_raise", "an operation in the `when` of a hook failed", "handle the case: `.get` for keys";
     PAYLOAD = "hook_payload_too_large", "the payload of an event is larger or more deeply nested than a hook is given", "find out what made it so large; keep large content in files";
+    CONDITION_TYPE = "script_condition_type", "the condition of `invariant_check` returned something else than True or False", "compare, or wrap the value in `bool(...)`";
     TICKS = "script_ticks", "the script made more calls and loop turns than its tick limit", "do less per call, or raise `ticks`";
     HEAP = "script_heap", "the script used more memory than its limit", "read less at once, or raise `heap_bytes`";
     DEPTH = "script_depth", "calls or values are nested too deeply", "use a loop in place of recursion; flatten the value";

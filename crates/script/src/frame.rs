@@ -23,8 +23,8 @@ pub(crate) enum ToWorker {
     Hello { memory_bytes: u64 },
     /// Load this under this key.
     Load { key: String, source: Source, limits: Limits },
-    /// Call what is loaded under the key.
-    Call { key: String, input: Box<Input>, limits: Limits },
+    /// Call what is loaded under the key. `left_ms` are left of the check's time.
+    Call { key: String, input: Box<Input>, limits: Limits, left_ms: u64 },
     /// The answer to `Ask`.
     Answer { answer: HostAnswer },
 }
@@ -37,8 +37,12 @@ pub(crate) enum FromWorker {
     Missing,
     /// `Load` is done.
     Loaded { result: Result<(), FaultFrame> },
-    /// The script asks the host and waits.
-    Ask { call: HostCall },
+    /// The script asks the host and waits, no longer than `within_ms` where that is given.
+    Ask {
+        call: HostCall,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within_ms: Option<u64>,
+    },
     /// `Call` is done.
     Done { report: Box<Report> },
 }

@@ -173,6 +173,9 @@ pub trait GitGate: Send + Sync {
     ) -> Result<serde_json::Value, GateError>;
 }
 
+/// The longest single wait.
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
 /// A question on its way from the script to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
@@ -180,7 +183,13 @@ pub(crate) enum HostCall {
     Http(HttpRequest),
     Command(CommandRequest),
     Git(GitRequest),
-    Env { key: String },
+    Env {
+        key: String,
+    },
+    /// Nothing but time: so a wait ends with the check and with the run.
+    Wait {
+        ms: u64,
+    },
 }
 
 /// The host's answer: the value, or which power was missing and why.
@@ -219,6 +228,10 @@ impl Host {
                 Some(value) => Ok(value.as_str().into()),
                 None => Err(GateError::Denied(format!("variable `{key}` is not allowed"))),
             },
+            HostCall::Wait { ms } => {
+                tokio::time::sleep(Duration::from_millis(*ms).min(MAX_WAIT)).await;
+                Ok(serde_json::Value::Null)
+            }
         }
     }
 }

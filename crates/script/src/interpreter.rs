@@ -1,14 +1,16 @@
 //! One script in one interpreter: load it, run its examples, call it.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use starlark::collections::SmallMap;
 use starlark::environment::{FrozenModule, Module};
 use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect};
-use starlark::values::OwnedFrozenValue;
+use starlark::values::dict::AllocDict;
+use starlark::values::{Heap, OwnedFrozenValue, Value};
 
 use crate::answer::{self, HookAnswer};
 use crate::builtins;
@@ -35,8 +37,10 @@ pub(crate) enum Role {
 /// The function that is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
-    /// `run(result)`: the claim.
+    /// `run(result)`: the claim (seed 000).
     Run,
+    /// `verify(context)`: the decision under way, with the claim in it (seed 001).
+    Verify,
     /// `handle(event, payload)`.
     Handle,
 }
@@ -45,6 +49,7 @@ impl Entry {
     const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
+            Self::Verify => "verify",
             Self::Handle => "handle",
         }
     }
@@ -52,6 +57,7 @@ impl Entry {
     const fn signature(self) -> (usize, &'static str) {
         match self {
             Self::Run => (1, "`run` must take the claim as its one argument"),
+            Self::Verify => (1, "`verify` must take the context as its one argument"),
             Self::Handle => {
                 (2, "`handle` must take the event and its payload as its two arguments")
             }
@@ -78,6 +84,8 @@ pub(crate) struct Loaded {
     entry: Entry,
     function: OwnedFrozenValue,
     when: Option<Condition>,
+    /// The request's own; a file can use the name for something else.
+    args: Json,
     /// `file:line` of the function, for faults in what it returned.
     place: String,
 }
@@ -104,7 +112,10 @@ pub(crate) enum Product {
 #[derive(Clone)]
 pub(crate) struct Bounds {
     pub(crate) limits: Limits,
+    /// The end of the script's own time.
     pub(crate) deadline: Instant,
+    /// The end of the check's time.
+    pub(crate) until: Instant,
     /// True once nobody waits for the result any more.
     pub(crate) is_abandoned: Rc<dyn Fn() -> bool>,
 }
@@ -130,13 +141,7 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
     };
     let ast = AstModule::parse(&source.name, source.text.clone(), &dialect)
         .map_err(|error| of_kind(&error))?;
-    let session = Rc::new(Session::new(
-        false,
-        Input::default(),
-        Box::new(NoHost),
-        bounds.limits,
-        bounds.deadline,
-    ));
+    let session = Rc::new(Session::new(false, Input::default(), Box::new(NoHost), bounds));
     let _entered = session.enter();
     let (module, examples) = Module::with_temp_heap(|module| {
         module.set("args", module.heap().alloc(&source.args));
@@ -164,25 +169,34 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
     let when = source.when.as_deref();
     let when =
         when.map(|text| Condition::compile(&source.name, text, &session, bounds)).transpose()?;
-    Ok((Loaded { entry, function, when, place }, examples))
+    let args = source.args.clone();
+    Ok((Loaded { entry, function, when, args, place }, examples))
 }
 
 fn entry_function(
     source: &Source,
     module: &FrozenModule,
 ) -> Result<(Entry, OwnedFrozenValue, String), FaultFrame> {
-    let entry = match source.role {
-        Role::Verifier => Entry::Run,
-        Role::Hook => Entry::Handle,
+    let defined = |entry: Entry| module.get_option(entry.name()).ok().flatten();
+    let nowhere = |code, message: &str| FaultFrame::new(code, message).at(&source.name);
+    let (entry, function) = match source.role {
+        Role::Hook => (Entry::Handle, defined(Entry::Handle)),
+        Role::Verifier => match (defined(Entry::Run), defined(Entry::Verify)) {
+            (Some(_), Some(_)) => {
+                let message = "the file defines both `run` and `verify`";
+                return Err(nowhere(fault::TWO_ENTRIES, message));
+            }
+            (None, function @ Some(_)) => (Entry::Verify, function),
+            (function, None) => (Entry::Run, function),
+        },
     };
+    let function = function.ok_or_else(|| match source.role {
+        Role::Verifier => nowhere(fault::NO_RUN, "the file defines neither `run` nor `verify`"),
+        Role::Hook => nowhere(fault::NO_RUN, "the file defines no `handle`"),
+    })?;
     let name = entry.name();
-    let start = format!("def {name}");
-    let line = source.text.lines().zip(1_u32..).find(|(line, _)| line.starts_with(&start));
-    let place =
-        line.map_or_else(|| source.name.clone(), |(_, line)| format!("{}:{line}", source.name));
+    let place = place(source, name);
     let missing = |message: String| FaultFrame::new(fault::NO_RUN, message).at(&place);
-    let function = module.get_option(name).ok().flatten();
-    let function = function.ok_or_else(|| missing(format!("the file defines no `{name}`")))?;
     let (arguments, message) = entry.signature();
     let takes_them = function
         .value()
@@ -192,9 +206,18 @@ fn entry_function(
     if takes_them { Ok((entry, function, place)) } else { Err(missing(message.to_owned())) }
 }
 
+/// `file:line` of a function of the file, or the file alone.
+fn place(source: &Source, name: &str) -> String {
+    let start = format!("def {name}");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let defines = |line: &str| line.strip_prefix(&start).is_some_and(|l| !l.starts_with(is_word));
+    let line = source.text.lines().zip(1_u32..).find(|(line, _)| defines(line));
+    line.map_or_else(|| source.name.clone(), |(_, line)| format!("{}:{line}", source.name))
+}
+
 /// Calls the function of the file.
 pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &Bounds) -> Report {
-    let session = Rc::new(Session::new(true, input, host, bounds.limits, bounds.deadline));
+    let session = Rc::new(Session::new(true, input, host, bounds));
     let _entered = session.enter();
     let called = unwound(|| {
         let (is_meant, ticks) = is_meant(loaded, &session, bounds)?;
@@ -206,7 +229,7 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
     });
     let (mut result, ticks) = called.unwrap_or_else(|fault| (Err(fault), 0));
     if let Ok(Product::Unreachable(reason)) = &result
-        && loaded.entry == Entry::Run
+        && loaded.entry != Entry::Handle
     {
         result = Ok(Product::Decision(Decision::inconclusive("unreachable", reason)));
     }
@@ -268,12 +291,30 @@ fn invoke(
             let value = eval.eval_function(function, &[claim], &[])?;
             Ok(returned::read(value, heap, session)?.map(Product::Decision))
         }
+        Entry::Verify => {
+            let context = context(&loaded.args, input, claim, heap);
+            let value = eval.eval_function(function, &[context], &[])?;
+            Ok(returned::read(value, heap, session)?.map(Product::Decision))
+        }
         Entry::Handle => {
             let event = heap.alloc(input.event.as_str());
             let value = eval.eval_function(function, &[event, claim], &[])?;
             Ok(answer::read(value, heap, session)?.map(Product::Answer))
         }
     }
+}
+
+/// What `verify` is given: the decision's own keys, and the four that are always there.
+fn context<'v>(args: &Json, input: &Input, claim: Value<'v>, heap: Heap<'v>) -> Value<'v> {
+    let mut context: SmallMap<&str, Value<'v>> = SmallMap::new();
+    for (key, value) in input.decision.iter().flatten() {
+        context.insert(key, heap.alloc(value));
+    }
+    context.insert("result", claim);
+    context.insert("task", heap.alloc(input.task.as_str()));
+    context.insert("attempt", heap.alloc(input.attempt));
+    context.insert("args", heap.alloc(args));
+    heap.alloc(AllocDict(context))
 }
 
 /// An evaluator within the bounds, in a module of its own.
@@ -298,15 +339,13 @@ pub(crate) fn evaluator<'v, 'a>(
 struct NoHost;
 
 impl Ask for NoHost {
-    fn ask(&self, _: &HostCall) -> HostAnswer {
+    fn ask(&self, _: &HostCall, _: Option<Duration>) -> HostAnswer {
         Err(GateError::Invalid("there is no host here".to_owned()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// A figure, not an assertion.
@@ -321,6 +360,7 @@ mod tests {
         let bounds = Bounds {
             limits: Limits::default(),
             deadline: Instant::now() + Duration::from_secs(600),
+            until: Instant::now() + Duration::from_secs(600),
             is_abandoned: Rc::new(|| false),
         };
         let loaded = load(&source, &bounds).unwrap();

@@ -7,6 +7,7 @@
 
 mod answer;
 mod builtins;
+mod compare;
 mod condition;
 mod conversation;
 mod data;

@@ -1,4 +1,4 @@
-//! The return table: what `run` gave back, as a verdict or as the fault that it is.
+//! The return table: what `run` or `verify` gave back, as a verdict or as the fault that it is.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ impl From<Decision> for Verdict {
 /// A row of the table that is a fault: its code and a message.
 pub(crate) type Refusal = (&'static str, String);
 
-/// Reads the return value of `run`. The outer error is an ended script (too deep, too long).
+/// Reads the return value of `run` or `verify`. The outer error is an ended script (too deep, too long).
 pub(crate) fn read<'v>(
     value: Value<'v>,
     heap: Heap<'v>,
@@ -149,32 +149,29 @@ pub(crate) fn object_of_text(text: &str) -> Result<Map<String, Json>, Refusal> {
 }
 
 fn read_object(mut fields: Map<String, Json>) -> Result<Decision, Refusal> {
-    let verified = match fields.get("verified") {
-        None => {
-            let keys: Vec<&str> = fields.keys().map(String::as_str).take(8).collect();
-            let message = format!("no `verified` among the keys returned: `{}`", keys.join("`, `"));
-            return Err((fault::RETURN_VERIFIED_MISSING, message));
-        }
-        Some(Json::Bool(verified)) => *verified,
-        Some(other) => {
-            return Err((fault::RETURN_VERIFIED_TYPE, not("`verified`", "a bool", other)));
-        }
-    };
-    let kind = kind(verified, fields.get("verdict"))?;
-    let reason = match fields.get("reason") {
+    let outcome = outcome(fields.get("outcome"))?;
+    let kind = kind(verified(&fields, outcome)?, fields.get("verdict"), outcome)?;
+    let reason = text(&fields, "reason", fault::RETURN_REASON_TYPE)?;
+    let detail = match outcome {
+        Some(_) => text(&fields, "detail", fault::RETURN_DETAIL)?,
         None => "",
-        Some(Json::String(reason)) => reason,
-        Some(other) => return Err((fault::RETURN_REASON_TYPE, not("`reason`", "a string", other))),
     };
     let (default_code, default_reason) = match kind {
         VerdictKind::Pass => ("ok", ""),
         VerdictKind::Inconclusive => {
             ("inconclusive", "the verifier could not tell and gave no reason")
         }
-        VerdictKind::Revise | VerdictKind::Fail => ("not_verified", "the verifier gave no reason"),
+        VerdictKind::Revise | VerdictKind::Fail => match outcome {
+            Some(_) => ("verify_failed", "the verifier gave no detail"),
+            None => ("not_verified", "the verifier gave no reason"),
+        },
     };
-    let mut decision =
-        Decision::new(kind, default_code, if reason.is_empty() { default_reason } else { reason });
+    let said = [detail, reason, default_reason].into_iter().find(|text| !text.is_empty());
+    let mut decision = Decision::new(kind, default_code, said.unwrap_or_default());
+    // Beside an outcome the reason is a word of its own, as in `read_after_write`.
+    if let Some(code) = outcome.and_then(|_| reason.parse().ok()) {
+        decision.code = code;
+    }
     if let Some(code) = fields.get("code") {
         decision.code = word(code)
             .ok_or_else(|| (fault::RETURN_CODE, not("`code`", "a machine word", code)))?;
@@ -199,9 +196,61 @@ fn read_object(mut fields: Map<String, Json>) -> Result<Decision, Refusal> {
     Ok(decision)
 }
 
-fn kind(verified: bool, verdict: Option<&Json>) -> Result<VerdictKind, Refusal> {
+/// The three outcomes of seed 001. `fail` sends the delegate back, as `verified: False` does.
+fn outcome(value: Option<&Json>) -> Result<Option<VerdictKind>, Refusal> {
+    let Some(value) = value else { return Ok(None) };
+    match value.as_str() {
+        Some("pass") => Ok(Some(VerdictKind::Pass)),
+        Some("fail") => Ok(Some(VerdictKind::Revise)),
+        Some("inconclusive") => Ok(Some(VerdictKind::Inconclusive)),
+        _ => {
+            let message = not("`outcome`", "pass, fail or inconclusive", value);
+            Err((fault::RETURN_OUTCOME, message))
+        }
+    }
+}
+
+fn verified(fields: &Map<String, Json>, outcome: Option<VerdictKind>) -> Result<bool, Refusal> {
+    let passes = outcome.map(|outcome| outcome == VerdictKind::Pass);
+    match (fields.get("verified"), passes) {
+        (Some(Json::Bool(verified)), Some(passes)) if *verified != passes => {
+            let said = if *verified { "True" } else { "False" };
+            let message = format!("`verified` is {said} but `outcome` says otherwise");
+            Err((fault::RETURN_CONTRADICTION, message))
+        }
+        (Some(Json::Bool(verified)), _) => Ok(*verified),
+        (Some(other), _) => Err((fault::RETURN_VERIFIED_TYPE, not("`verified`", "a bool", other))),
+        (None, Some(passes)) => Ok(passes),
+        (None, None) => {
+            let keys: Vec<&str> = fields.keys().map(String::as_str).take(8).collect();
+            let keys = keys.join("`, `");
+            let message =
+                format!("no `verified` and no `outcome` among the keys returned: `{keys}`");
+            Err((fault::RETURN_VERIFIED_MISSING, message))
+        }
+    }
+}
+
+fn text<'a>(
+    fields: &'a Map<String, Json>,
+    key: &str,
+    code: &'static str,
+) -> Result<&'a str, Refusal> {
+    match fields.get(key) {
+        None => Ok(""),
+        Some(Json::String(text)) => Ok(text),
+        Some(other) => Err((code, not(&format!("`{key}`"), "a string", other))),
+    }
+}
+
+fn kind(
+    verified: bool,
+    verdict: Option<&Json>,
+    outcome: Option<VerdictKind>,
+) -> Result<VerdictKind, Refusal> {
     let Some(verdict) = verdict else {
-        return Ok(if verified { VerdictKind::Pass } else { VerdictKind::Revise });
+        let plain = if verified { VerdictKind::Pass } else { VerdictKind::Revise };
+        return Ok(outcome.unwrap_or(plain));
     };
     let kind = match verdict.as_str() {
         Some("pass") => VerdictKind::Pass,
@@ -213,12 +262,17 @@ fn kind(verified: bool, verdict: Option<&Json>) -> Result<VerdictKind, Refusal> 
             return Err((fault::RETURN_VERDICT, message));
         }
     };
-    if verified == (kind == VerdictKind::Pass) {
+    // The outcome `fail` stands for both verdicts that are against the claim.
+    let is_undecided = |kind| kind == VerdictKind::Inconclusive;
+    let agrees = outcome.is_none_or(|outcome| is_undecided(outcome) == is_undecided(kind));
+    if agrees && verified == (kind == VerdictKind::Pass) {
         return Ok(kind);
     }
-    let said = if verified { "True" } else { "False" };
-    let message = format!("`verified` is {said} but `verdict` is {verdict}");
-    Err((fault::RETURN_CONTRADICTION, message))
+    let said = outcome.map_or_else(
+        || format!("`verified` is {}", if verified { "True" } else { "False" }),
+        |_| "`outcome` says otherwise".to_owned(),
+    );
+    Err((fault::RETURN_CONTRADICTION, format!("{said} but `verdict` is {verdict}")))
 }
 
 fn word(value: &Json) -> Option<Code> {

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::{Ended, Job};
+use crate::conversation::{Ended, Job, within};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, Host, HostAnswer, HostCall};
 use crate::interpreter::{self, Bounds, Loaded, Product, Report, Role, Source};
@@ -141,13 +141,18 @@ impl Runner {
     }
 
     fn input(&self, ctx: &CheckContext, event: &str, claim: Json) -> Input {
+        // A snapshot or a decision can be large; most scripts never ask.
+        let says = |word: &str| self.source.text.contains(word);
+        let asks_decision = self.source.role == Role::Verifier && says("verify");
         Input {
             claim,
             event: event.to_owned(),
+            decision: ctx.decision.as_object().filter(|_| asks_decision).cloned(),
+            task: if asks_decision { ctx.task.to_string() } else { String::new() },
+            attempt: ctx.attempt,
             workspace: Some(ctx.workspace.root().to_owned()),
             now: OffsetDateTime::from(ctx.run_started).format(&Rfc3339).unwrap_or_default(),
-            // A snapshot can be large; most scripts never ask.
-            changes: self.source.text.contains("changes").then(|| changes(ctx)),
+            changes: says("changes").then(|| changes(ctx)),
             files: None,
             opened: Some(Arc::clone(&ctx.workspace)),
         }
@@ -206,8 +211,13 @@ fn busy(role: Role) -> Product {
 
 fn bounds(limits: Limits, until: Option<Instant>, cancel: CancellationToken) -> Bounds {
     let own = Instant::now() + Duration::from_millis(limits.wall_ms);
-    let deadline = until.map_or(own, |until| until.min(own));
-    Bounds { limits, deadline, is_abandoned: Rc::new(move || cancel.is_cancelled()) }
+    let until = until.unwrap_or(own);
+    Bounds {
+        limits,
+        deadline: until.min(own),
+        until,
+        is_abandoned: Rc::new(move || cancel.is_cancelled()),
+    }
 }
 
 fn changes(ctx: &CheckContext) -> Changes {
@@ -231,13 +241,14 @@ struct Here {
 }
 
 impl Ask for Here {
-    fn ask(&self, call: &HostCall) -> HostAnswer {
+    fn ask(&self, call: &HostCall, limit: Option<Duration>) -> HostAnswer {
         let late = || {
             GateError::Unreachable("ground truth did not answer within the check's time".to_owned())
         };
+        let limit_ms = limit.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         self.runtime.block_on(async {
             tokio::select! {
-                answer = self.host.answer(&self.workspace, call) => answer,
+                answer = within(limit_ms, self.host.answer(&self.workspace, call)) => answer,
                 () = self.cancel.cancelled() => Err(GateError::Invalid("the run was cancelled".to_owned())),
                 () = tokio::time::sleep_until(self.until.into()) => Err(late()),
             }

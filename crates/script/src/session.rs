@@ -5,20 +5,23 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use probity_core::Evidence;
 use probity_verifier::{PathError, Workspace};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::fault::{self, cut};
 use crate::files::{Files, FilesError};
 use crate::host::{GateError, HostAnswer, HostCall};
+use crate::interpreter::Bounds;
 use crate::limits::Limits;
 
 /// Observations one call may attach; more are dropped, the verdict is not affected.
 pub(crate) const MAX_EVIDENCE: usize = 64;
+/// What is kept of the check's time for the script to answer after a poll.
+const ANSWER_RESERVE: Duration = Duration::from_millis(250);
 
 /// What one call is given.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -28,6 +31,15 @@ pub(crate) struct Input {
     /// The event that a hook answers; empty for verifiers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) event: String,
+    /// The decision under way, for `verify`; `None` where there is none or nobody asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Map<String, Json>>,
+    /// The delegation's task, for `verify`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) task: String,
+    /// 1-based attempt; 0 in the red run.
+    #[serde(default)]
+    pub(crate) attempt: u32,
     /// `None`: the world is `files`.
     pub(crate) workspace: Option<PathBuf>,
     /// RFC 3339 text of when the run started.
@@ -51,9 +63,40 @@ pub(crate) struct Changes {
     pub(crate) undecided: Vec<String>,
 }
 
-/// Asks the host, and waits.
+/// Asks the host, and waits: no longer than `within`, where that is given.
 pub(crate) trait Ask {
-    fn ask(&self, call: &HostCall) -> HostAnswer;
+    fn ask(&self, call: &HostCall, within: Option<Duration>) -> HostAnswer;
+}
+
+/// What came of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Done,
+    /// The check's time is.
+    TimeIsUp,
+    /// The world is that of an example: waiting changes nothing.
+    NothingMoves,
+}
+
+/// A poll under way; its end bounds what the host is asked meanwhile.
+pub(crate) struct Poll<'a> {
+    session: &'a Session,
+    end: Instant,
+    outer: Option<Instant>,
+    /// How much was observed up to the end of its first look.
+    first: Cell<usize>,
+}
+
+impl Poll<'_> {
+    pub(crate) const fn end(&self) -> Instant {
+        self.end
+    }
+}
+
+impl Drop for Poll<'_> {
+    fn drop(&mut self) {
+        self.session.poll_end.set(self.outer);
+    }
 }
 
 /// Why a built-in ended the script, where the error alone does not say.
@@ -73,6 +116,10 @@ pub(crate) struct Session {
     limits: Limits,
     /// Moves on while the host is waited for: that time is not the script's.
     deadline: Cell<Instant>,
+    /// The end of the check's time, by the clock.
+    until: Instant,
+    /// The end of the innermost poll.
+    poll_end: Cell<Option<Instant>>,
     stop: RefCell<Option<Stop>>,
     evidence: RefCell<Vec<Evidence>>,
     printed: RefCell<String>,
@@ -103,20 +150,16 @@ impl Drop for Entered {
 }
 
 impl Session {
-    pub(crate) fn new(
-        in_run: bool,
-        input: Input,
-        host: Box<dyn Ask>,
-        limits: Limits,
-        deadline: Instant,
-    ) -> Self {
+    pub(crate) fn new(in_run: bool, input: Input, host: Box<dyn Ask>, bounds: &Bounds) -> Self {
         Self {
             in_run: Cell::new(in_run),
             input,
             host,
             files: OnceCell::new(),
-            limits,
-            deadline: Cell::new(deadline),
+            limits: bounds.limits,
+            deadline: Cell::new(bounds.deadline),
+            until: bounds.until,
+            poll_end: Cell::new(None),
             stop: RefCell::new(None),
             evidence: RefCell::new(Vec::new()),
             printed: RefCell::new(String::new()),
@@ -218,14 +261,72 @@ impl Session {
 
     /// Asks the host; a denial or silence ends the script.
     pub(crate) fn ask(&self, denied: &'static str, call: &HostCall) -> starlark::Result<Json> {
-        let asked = Instant::now();
-        let answer = self.host.ask(call);
-        self.deadline.set(self.deadline.get() + asked.elapsed());
-        match answer {
+        match self.ask_host(call) {
             Ok(value) => Ok(value),
             Err(GateError::Denied(message)) => Err(self.end(denied, message)),
             Err(GateError::Invalid(message)) => Err(raise(message)),
             Err(GateError::Unreachable(reason)) => Err(self.leave(reason)),
+        }
+    }
+
+    fn ask_host(&self, call: &HostCall) -> HostAnswer {
+        let asked = Instant::now();
+        let left = |end: Instant| end.saturating_duration_since(asked);
+        let within = match call {
+            HostCall::Wait { .. } => None,
+            _ => self.poll_end.get().map(left),
+        };
+        let answer = self.host.ask(call, within);
+        self.deadline.set(self.deadline.get() + asked.elapsed());
+        answer
+    }
+
+    /// Begins a poll of at most `timeout`, and of no more than is left of the check, less what the
+    /// script needs to answer.
+    pub(crate) fn start_poll(&self, timeout: Option<Duration>) -> Poll<'_> {
+        let now = Instant::now();
+        let left = self.until.saturating_duration_since(now);
+        let left = left.saturating_sub((left / 10).min(ANSWER_RESERVE));
+        let end = now + timeout.map_or(left, |timeout| timeout.min(left));
+        let outer = self.poll_end.get();
+        let end = outer.map_or(end, |outer| outer.min(end));
+        self.poll_end.set(Some(end));
+        let first = Cell::new(self.evidence.borrow().len());
+        Poll { session: self, end, outer, first }
+    }
+
+    /// Of what the looks of a poll observed, keeps the first and the last only: a long poll would
+    /// leave room for nothing else. Called before each look.
+    pub(crate) fn forget_middle(&self, poll: &Poll<'_>, looks: u32) {
+        let mut evidence = self.evidence.borrow_mut();
+        match looks {
+            0 => {}
+            1 => poll.first.set(evidence.len()),
+            _ => evidence.truncate(poll.first.get()),
+        }
+    }
+
+    /// Waits without using up the script's own time or ticks.
+    pub(crate) fn wait(&self, pause: Duration) -> starlark::Result<Waited> {
+        let ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX).max(1);
+        match self.ask_host(&HostCall::Wait { ms }) {
+            Ok(_) => Ok(Waited::Done),
+            Err(GateError::Unreachable(_)) => Ok(Waited::TimeIsUp),
+            Err(GateError::Denied(_)) => Ok(Waited::NothingMoves),
+            Err(error @ GateError::Invalid(_)) => Err(raise(error.to_string())),
+        }
+    }
+
+    /// Takes back that ground truth was out of reach, and says why it was. `None` when that is not
+    /// what ended the script.
+    pub(crate) fn recover(&self) -> Option<String> {
+        let mut stop = self.stop.borrow_mut();
+        match stop.take() {
+            Some(Stop::Inconclusive { reason }) => Some(reason),
+            other => {
+                *stop = other;
+                None
+            }
         }
     }
 

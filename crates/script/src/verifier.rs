@@ -8,6 +8,7 @@ use probity_core::{Digest, Evidence, Fault, Verdict};
 use probity_verifier::{CheckContext, Verifier};
 use serde_json::Value as Json;
 
+use crate::data;
 use crate::fault;
 use crate::host::Host;
 use crate::interpreter::{Product, Role};
@@ -15,6 +16,8 @@ use crate::limits::Limits;
 use crate::runner::{Execution, Runner};
 use crate::script::Script;
 
+/// The largest claim, and the largest decision, that a script is given, as JSON text, in bytes.
+const MAX_INPUT_BYTES: u64 = 16 << 20;
 /// Before the delegate starts, for scripts that may ask the network.
 const RED_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -29,7 +32,9 @@ pub struct Call {
     pub printed: String,
 }
 
-/// A Starlark script that judges claims.
+/// A Starlark script that judges claims: by `run(result)` as in seed 000, or by `verify(context)` as
+/// in seed 001, where `context` is [`CheckContext::decision`] with `result`, `task`, `attempt` and
+/// `args` added.
 #[derive(Debug)]
 pub struct ScriptVerifier {
     runner: Runner,
@@ -87,6 +92,7 @@ impl ScriptVerifier {
         let claim = serde_json::to_value(&*ctx.claim).map_err(|error| {
             Fault::new(fault::WORKER, format!("the claim has no JSON form: {error}"))
         })?;
+        self.fits(&claim, ctx)?;
         let (product, ticks, printed) = self.runner.run(ctx, "", claim).await?;
         let mut verdict = match product {
             Product::Decision(decision) => Verdict::from(decision),
@@ -100,6 +106,23 @@ impl ScriptVerifier {
         verdict.evidence.push(ran.with_digest(script.digest()));
         Ok(Call { verdict, ticks, printed })
     }
+
+    /// Whether a script can be given the claim and the decision.
+    fn fits(&self, claim: &Json, ctx: &CheckContext) -> Result<(), Fault> {
+        let bad = |message: String| Fault::new(fault::INPUT, message).at(self.script().name());
+        for (name, value) in [("claim", claim), ("decision", &*ctx.decision)] {
+            match value {
+                Json::Null => {}
+                Json::Object(fields) => {
+                    if let Some(excess) = data::excess(fields, MAX_INPUT_BYTES) {
+                        return Err(bad(format!("the {name} is too large for a script: {excess}")));
+                    }
+                }
+                _ => return Err(bad(format!("the {name} must be a JSON object"))),
+            }
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -108,9 +131,15 @@ impl Verifier for ScriptVerifier {
         self.call(ctx).await.map(|call| call.verdict)
     }
 
-    /// At most a second for a script that may ask the network: what it asks may not be there yet.
+    /// At most a second for a script that may ask the network or polls: what it looks for may not
+    /// be there yet.
     fn red_timeout(&self, timeout: Duration) -> Duration {
-        let may_ask = self.runner.script.source().contains("http.");
-        if may_ask { timeout.min(RED_TIMEOUT) } else { timeout }
+        let source = self.runner.script.source();
+        let waits = ["http.", "read_after_write", "invariant_check"];
+        if waits.iter().any(|word| source.contains(word)) {
+            timeout.min(RED_TIMEOUT)
+        } else {
+            timeout
+        }
     }
 }

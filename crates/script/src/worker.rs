@@ -19,6 +19,9 @@ use crate::session::{Ask, Input};
 
 /// Scripts one worker keeps compiled; beyond it the cache starts afresh.
 const MAX_LOADED: usize = 64;
+/// The longest a check may take as far as a worker is concerned: so that no end of it is out of the
+/// clock's range.
+const MAX_CHECK_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Processor seconds beyond the wall limit before the system ends an orphaned worker.
 const SPARE_CPU_SECONDS: u64 = 2;
 
@@ -78,7 +81,9 @@ impl Worker {
                     continue;
                 }
                 ToWorker::Load { key, source, limits } => self.load(key, &source, limits)?,
-                ToWorker::Call { key, input, limits } => self.call(&key, *input, limits)?,
+                ToWorker::Call { key, input, limits, left_ms } => {
+                    self.call(&key, *input, limits, Duration::from_millis(left_ms))?
+                }
                 ToWorker::Answer { .. } => {
                     return Err(io::Error::other("an answer to no question"));
                 }
@@ -89,7 +94,7 @@ impl Worker {
     }
 
     fn load(&mut self, key: String, source: &Source, limits: Limits) -> io::Result<FromWorker> {
-        let bounds = self.bounds(limits)?;
+        let bounds = self.bounds(limits, None)?;
         let result = interpreter::load(source, &bounds).map(|loaded| {
             if self.loaded.len() >= MAX_LOADED {
                 self.loaded.clear();
@@ -99,8 +104,14 @@ impl Worker {
         Ok(FromWorker::Loaded { result })
     }
 
-    fn call(&mut self, key: &str, input: Input, limits: Limits) -> io::Result<FromWorker> {
-        let bounds = self.bounds(limits)?;
+    fn call(
+        &mut self,
+        key: &str,
+        input: Input,
+        limits: Limits,
+        left: Duration,
+    ) -> io::Result<FromWorker> {
+        let bounds = self.bounds(limits, Some(left))?;
         let Some(loaded) = self.loaded.get(key) else { return Ok(FromWorker::Missing) };
         let host = Box::new(Parent(Rc::clone(&self.pipes)));
         let report = interpreter::call(loaded, input, host, &bounds);
@@ -109,15 +120,16 @@ impl Worker {
 
     /// The bounds of the next evaluation, after telling the system how much processor time it may
     /// take at most.
-    fn bounds(&mut self, limits: Limits) -> io::Result<Bounds> {
+    fn bounds(&mut self, limits: Limits, left: Option<Duration>) -> io::Result<Bounds> {
         let wall = Duration::from_millis(limits.wall_ms);
         let seconds = self.busy.as_secs() + wall.as_secs() + 1 + SPARE_CPU_SECONDS;
         if seconds != self.cpu_seconds {
             limit(Resource::Cpu, seconds)?;
             self.cpu_seconds = seconds;
         }
-        let deadline = Instant::now() + wall;
-        Ok(Bounds { limits, deadline, is_abandoned: Rc::new(is_orphaned) })
+        let now = Instant::now();
+        let until = now + left.unwrap_or(wall).min(MAX_CHECK_TIME);
+        Ok(Bounds { limits, deadline: now + wall, until, is_abandoned: Rc::new(is_orphaned) })
     }
 }
 
@@ -137,13 +149,16 @@ fn is_orphaned() -> bool {
     is_ready && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
+/// The pipes as the host of a script.
 struct Parent(Rc<RefCell<Pipes>>);
 
 impl Ask for Parent {
-    fn ask(&self, call: &HostCall) -> HostAnswer {
+    fn ask(&self, call: &HostCall, within: Option<Duration>) -> HostAnswer {
         let lost = |error: io::Error| GateError::Invalid(format!("the parent is gone: {error}"));
         let mut pipes = self.0.borrow_mut();
-        write_blocking(&mut pipes.output, &FromWorker::Ask { call: call.clone() }).map_err(lost)?;
+        let within_ms = within.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        let asks = FromWorker::Ask { call: call.clone(), within_ms };
+        write_blocking(&mut pipes.output, &asks).map_err(lost)?;
         match read_blocking::<ToWorker>(&mut pipes.input).map_err(lost)? {
             Some(ToWorker::Answer { answer }) => answer,
             _ => Err(GateError::Invalid("the parent gave no answer".to_owned())),

@@ -13,6 +13,7 @@ use starlark::starlark_module;
 use starlark::values::dict::AllocDict;
 use starlark::values::list::{AllocList, UnpackList};
 use starlark::values::none::{NoneOr, NoneType};
+use starlark::values::structs::AllocStruct;
 use starlark::values::{Heap, Value};
 
 use crate::fault;
@@ -236,6 +237,16 @@ pub(super) fn top_level(builder: &mut GlobalsBuilder) {
         let session = Session::in_run()?;
         let answer = session.ask(fault::ENV, &HostCall::Env { key: key.to_owned() })?;
         Ok(answer.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The verdict of seed 001's verifiers: `pass`, `fail` or `inconclusive`, and why.
+    fn VerificationResult<'v>(
+        outcome: Value<'v>,
+        detail: Option<Value<'v>>,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        let detail = detail.unwrap_or_else(|| heap.alloc(""));
+        Ok(heap.alloc(AllocStruct([("outcome", outcome), ("detail", detail)])))
     }
 
     /// A hook's answer: go on.

@@ -3,6 +3,7 @@
 mod fs;
 mod host;
 mod json;
+mod poll;
 mod pure;
 mod sqlite;
 mod text;
@@ -35,6 +36,7 @@ pub(crate) fn globals() -> &'static Globals {
         builder.namespace("time", host::time);
         builder.namespace("changes", host::changes);
         host::top_level(&mut builder);
+        poll::members(&mut builder);
         builder.namespace("re", text::re);
         builder.namespace("string", text::string);
         builder.namespace("url", text::url);

@@ -75,6 +75,7 @@ fn world() -> World {
     let mut world = World::new(&[
         ("report.md", "# Summary\n\nAll tests are green.\n"),
         ("data/users.json", "[]"),
+        ("accounts/acc-7.json", "{\"status\": \"active\"}"),
     ]);
     rusqlite::Connection::open(world.dir.path().join("shop.db"))
         .unwrap()
@@ -82,6 +83,7 @@ fn world() -> World {
             "CREATE TABLE orders (cents INTEGER); INSERT INTO orders VALUES (100), (250)",
         )
         .unwrap();
+    world.ctx.decision = Arc::new(json!({"action": {"targetRefs": [{"id": "acc-7"}]}}));
     let cancel = CancellationToken::new();
     let after = snapshot(&world.ctx.workspace, &SnapshotRules::default(), &cancel).unwrap();
     world.ctx.after = Arc::new(after);

@@ -8,6 +8,7 @@
     reason = "a test that meets the unexpected should stop at once"
 )]
 
+mod context;
 mod docs;
 mod examples;
 mod faults;
@@ -15,6 +16,7 @@ mod globals;
 mod hooks;
 mod hostile;
 mod latency;
+mod polling;
 mod pool;
 mod returns;
 mod seeds;

@@ -4,7 +4,15 @@ use probity_core::VerdictKind::{Fail, Inconclusive, Pass, Revise};
 
 use crate::support::{Setup, World};
 
+/// The two functions a file may define: what they return means the same.
+const FUNCTIONS: [(&str, &str); 2] = [("run", "result"), ("verify", "context")];
 const NO_REASON: &str = "the verifier gave no reason";
+const NO_DETAIL: &str = "the verifier gave no detail";
+const UNTOLD: &str = "the verifier could not tell and gave no reason";
+
+fn of_both<T>(rows: &[T]) -> impl Iterator<Item = (&'static (&'static str, &'static str), &T)> {
+    FUNCTIONS.iter().flat_map(move |function| rows.iter().map(move |row| (function, row)))
+}
 
 #[tokio::test]
 async fn rows_that_are_verdicts() {
@@ -34,15 +42,60 @@ async fn rows_that_are_verdicts() {
         ),
         (r#"{"verified": False, "code": "file_missing"}"#, Revise, "file_missing", NO_REASON),
         (r#"{"verified": True, "anything": [1, 2.5, None]}"#, Pass, "ok", ""),
+        (r#"{"verified": False, "reason": "no", "detail": 1}"#, Revise, "not_verified", "no"),
+        (r#"{"outcome": "pass"}"#, Pass, "ok", ""),
+        (r#"{"outcome": "pass", "detail": "seen"}"#, Pass, "ok", "seen"),
+        (r#"{"outcome": "fail"}"#, Revise, "verify_failed", NO_DETAIL),
+        (r#"{"outcome": "fail", "detail": "gone"}"#, Revise, "verify_failed", "gone"),
+        (r#"{"outcome": "fail", "reason": "it is gone"}"#, Revise, "verify_failed", "it is gone"),
+        (r#"{"outcome": "fail", "reason": "mismatch"}"#, Revise, "mismatch", "mismatch"),
+        (r#"{"outcome": "fail", "reason": "mismatch", "detail": "x"}"#, Revise, "mismatch", "x"),
+        (
+            r#"{"outcome": "fail", "reason": "mismatch", "code": "gone"}"#,
+            Revise,
+            "gone",
+            "mismatch",
+        ),
+        (r#"{"outcome": "fail", "code": "gone"}"#, Revise, "gone", NO_DETAIL),
+        (r#"{"outcome": "inconclusive"}"#, Inconclusive, "inconclusive", UNTOLD),
+        (r#"{"outcome": "inconclusive", "reason": "timeout"}"#, Inconclusive, "timeout", "timeout"),
+        (r#"struct(outcome = "fail", detail = "x")"#, Revise, "verify_failed", "x"),
+        (r#"json.encode({"outcome": "fail", "detail": "x"})"#, Revise, "verify_failed", "x"),
+        (r#"{"outcome": "pass", "verified": True, "verdict": "pass"}"#, Pass, "ok", ""),
+        (r#"{"outcome": "fail", "verified": False, "detail": "x"}"#, Revise, "verify_failed", "x"),
+        (
+            r#"{"outcome": "fail", "verdict": "revise", "detail": "x"}"#,
+            Revise,
+            "verify_failed",
+            "x",
+        ),
+        (r#"{"outcome": "fail", "verdict": "fail", "detail": "x"}"#, Fail, "verify_failed", "x"),
+        (
+            r#"{"outcome": "inconclusive", "verdict": "inconclusive", "verified": False}"#,
+            Inconclusive,
+            "inconclusive",
+            UNTOLD,
+        ),
+        (r#"VerificationResult(outcome = "pass", detail = "ok")"#, Pass, "ok", "ok"),
+        (r#"VerificationResult(outcome = "fail", detail = "x")"#, Revise, "verify_failed", "x"),
+        (r#"VerificationResult("fail", "x")"#, Revise, "verify_failed", "x"),
+        (r#"VerificationResult("fail")"#, Revise, "verify_failed", NO_DETAIL),
+        (
+            r#"VerificationResult(outcome = "inconclusive", detail = "x")"#,
+            Inconclusive,
+            "inconclusive",
+            "x",
+        ),
+        (r#"json.encode(VerificationResult("fail", "x"))"#, Revise, "verify_failed", "x"),
     ];
     for setup in Setup::both() {
         let world = World::new(&[]);
-        for (value, kind, code, reason) in rows {
-            let source = format!("def run(result):\n    return {value}\n");
+        for ((name, argument), (value, kind, code, reason)) in of_both(&rows) {
+            let source = format!("def {name}({argument}):\n    return {value}\n");
             let verdict =
                 setup.run(&source, &world).await.unwrap_or_else(|f| panic!("{value}: {f}"));
             let got = (verdict.kind, verdict.code.as_str(), verdict.reason.as_str());
-            assert_eq!(got, (kind, code, reason), "{value}");
+            assert_eq!(got, (*kind, *code, *reason), "{value}");
         }
     }
 }
@@ -68,7 +121,8 @@ async fn rows_that_are_faults() {
         ("[True]", "script_return_type"),
         ("(True,)", "script_return_type"),
         ("set([True])", "script_return_type"),
-        ("run", "script_return_type"),
+        ("fail", "script_return_type"),
+        ("lambda: True", "script_return_type"),
         ("'[true]'", "script_return_type"),
         ("'1'", "script_return_type"),
         (r#"'"true"'"#, "script_return_type"),
@@ -92,16 +146,53 @@ async fn rows_that_are_faults() {
         (r#"{"verified": True, "criteria": ["a"] * 65}"#, "script_return_criteria"),
         (r#"{"verified": True, "confidence": 1.5}"#, "script_return_confidence"),
         (r#"{"verified": True, "confidence": "high"}"#, "script_return_confidence"),
-        (r#"{"verified": True, "f": run}"#, "script_raise"),
+        (r#"{"outcome": "Pass"}"#, "script_return_outcome"),
+        (r#"{"outcome": "passed"}"#, "script_return_outcome"),
+        (r#"{"outcome": "revise"}"#, "script_return_outcome"),
+        (r#"{"outcome": "na"}"#, "script_return_outcome"),
+        (r#"{"outcome": "error"}"#, "script_return_outcome"),
+        (r#"{"outcome": ""}"#, "script_return_outcome"),
+        (r#"{"outcome": None}"#, "script_return_outcome"),
+        (r#"{"outcome": True}"#, "script_return_outcome"),
+        (r#"{"outcome": ["pass"]}"#, "script_return_outcome"),
+        (r#"{"outcome": "passed", "verified": True}"#, "script_return_outcome"),
+        (r#"{"Outcome": "pass"}"#, "script_return_verified_missing"),
+        (r#"{"detail": "pass"}"#, "script_return_verified_missing"),
+        (r#"{"outcome": "pass", "detail": None}"#, "script_return_detail_type"),
+        (r#"{"outcome": "fail", "detail": {"a": 1}}"#, "script_return_detail_type"),
+        (r#"{"outcome": "fail", "reason": 1}"#, "script_return_reason_type"),
+        (r#"{"outcome": "fail", "verified": 0}"#, "script_return_verified_type"),
+        (r#"{"outcome": "fail", "verdict": "maybe"}"#, "script_return_verdict"),
+        (r#"{"outcome": "pass", "verified": False}"#, "script_return_contradiction"),
+        (r#"{"outcome": "fail", "verified": True}"#, "script_return_contradiction"),
+        (r#"{"outcome": "inconclusive", "verified": True}"#, "script_return_contradiction"),
+        (r#"{"outcome": "pass", "verdict": "revise"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "pass", "verdict": "fail"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "pass", "verdict": "inconclusive"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "fail", "verdict": "pass"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "fail", "verdict": "inconclusive"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "inconclusive", "verdict": "pass"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "inconclusive", "verdict": "revise"}"#, "script_return_contradiction"),
+        (r#"{"outcome": "inconclusive", "verdict": "fail"}"#, "script_return_contradiction"),
+        (r#"'{"outcome": "fail", "outcome": "pass"}'"#, "script_return_duplicate_key"),
+        (r#"{"outcome": "pass", "code": "Not A Word"}"#, "script_return_code"),
+        ("VerificationResult", "script_return_type"),
+        ("VerificationResult()", "script_raise"),
+        ("VerificationResult('pass', 'x', 'y')", "script_raise"),
+        ("VerificationResult(outcome = 'pass', reason = 'x')", "script_raise"),
+        ("VerificationResult(True)", "script_return_outcome"),
+        ("VerificationResult(None, 'x')", "script_return_outcome"),
+        ("VerificationResult('pass', None)", "script_return_detail_type"),
+        (r#"{"verified": True, "f": fail}"#, "script_raise"),
         (r#"{"verified": True, "f": float("nan")}"#, "script_raise"),
     ];
     for setup in Setup::both() {
         let world = World::new(&[]);
-        for (value, code) in rows {
-            let source = format!("def run(result):\n    return {value}\n");
+        for ((name, argument), (value, code)) in of_both(&rows) {
+            let source = format!("def {name}({argument}):\n    return {value}\n");
             let fault = setup.run(&source, &world).await.expect_err(value);
-            assert_eq!(fault.code.as_str(), code, "{value}: {fault}");
-            assert!(fault.location.unwrap().starts_with("check.star"), "{value}");
+            assert_eq!(fault.code.as_str(), *code, "{value}: {fault}");
+            assert!(fault.location.unwrap().starts_with("check.star:"), "{value}");
         }
     }
 }

@@ -30,6 +30,11 @@ pub(crate) fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/scripts").join(path)
 }
 
+/// A file of this crate's own test data.
+pub(crate) fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
+}
+
 /// A temporary workspace and the context of a check in it.
 pub(crate) struct World {
     pub(crate) dir: TempDir,

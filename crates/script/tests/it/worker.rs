@@ -65,7 +65,10 @@ fn a_running_worker_ends_when_its_input_closes() {
     send(&mut stdin, &json!({"frame": "load", "key": "k", "source": source, "limits": limits}));
     assert_eq!(receive(&mut child)["frame"], "loaded");
     let input = json!({"claim": {}, "workspace": null, "now": ""});
-    send(&mut stdin, &json!({"frame": "call", "key": "k", "input": input, "limits": limits}));
+    send(
+        &mut stdin,
+        &json!({"frame": "call", "key": "k", "input": input, "limits": limits, "left_ms": 600_000}),
+    );
     drop(stdin);
     assert!(ends_within(&mut child, Duration::from_secs(20)));
 }
