@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use probity_core::{
-    Answer, Charter, CheckDecl, Delegation, Drift, Effect, Finding, Input, MAX_CHECK_MS, MAX_CHECKS,
-    OnFailure, OpenError, Outcome, Phase, Policy, PolicyError, Stage,
+    Answer, Charter, CheckDecl, Delegation, Drift, Effect, Finding, Input, MAX_CHECK_MS,
+    MAX_CHECKS, OnFailure, OpenError, Outcome, Phase, Policy, PolicyError, Stage,
 };
 
 use crate::rig::{

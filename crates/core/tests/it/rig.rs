@@ -3,8 +3,8 @@
 
 use probity_core::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Drift, Effect, Entry, Event,
-    Finding, Handled, Input, Judgement, Outcome, Phase, Policy, Refusal, Stage, Subject,
-    SubmissionId, Turn, Usage, VerdictKind,
+    Finding, Handled, HookDecision, HookDecl, HookIndex, HookPoint, Input, Judgement, Outcome,
+    Phase, Policy, Refusal, Rewrite, Stage, Subject, SubmissionId, Turn, Usage, VerdictKind,
 };
 
 /// The judge's files as they should be.
@@ -68,6 +68,24 @@ pub(crate) fn claim_check(id: &str) -> CheckDecl {
     CheckDecl { subject: Subject::Claim, ..world_check(id) }
 }
 
+/// A verification hook.
+pub(crate) fn hook_check(id: &str) -> CheckDecl {
+    CheckDecl { subject: Subject::Hook, ..world_check(id) }
+}
+
+pub(crate) fn human_check(id: &str) -> CheckDecl {
+    CheckDecl { subject: Subject::Human, ..world_check(id) }
+}
+
+/// A hook that is called by itself.
+pub(crate) fn hook(id: &str, point: HookPoint) -> HookDecl {
+    HookDecl { id: code(id), point, timeout_ms: 10_000 }
+}
+
+pub(crate) fn rewrite(n: u8) -> Rewrite {
+    Rewrite { candidate: d(n), claim: d(n.wrapping_add(100)), delta: d(n.wrapping_add(1)) }
+}
+
 /// `n` checks of the claim, so that there is no red run.
 pub(crate) fn claim_checks(n: usize) -> Vec<CheckDecl> {
     (0..n).map(|n| claim_check(&format!("c{n}"))).collect()
@@ -99,8 +117,11 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn open(policy: Policy, checks: Vec<CheckDecl>) -> Self {
-        let run = "run-1".parse().unwrap();
-        let machine = Delegation::open(1_000, run, d(1), Charter::new(policy, checks)).unwrap();
+        Self::of(Charter::new(policy, checks))
+    }
+
+    pub(crate) fn of(charter: Charter) -> Self {
+        let machine = Delegation::open(1_000, "run-1".parse().unwrap(), d(1), charter).unwrap();
         let mut rig = Self {
             machine,
             log: vec![],
@@ -195,6 +216,39 @@ impl Rig {
             elapsed_ms: self.elapsed_ms,
             rewrite: None,
         }
+    }
+
+    /// A check that passes what it put in the place of the claim.
+    pub(crate) fn rewritten(&self, check: u32, finding: Finding, to: u8) -> Input {
+        let mut input = self.finished(check, finding);
+        if let Input::CheckFinished { rewrite: place, .. } = &mut input {
+            *place = Some(rewrite(to));
+        }
+        input
+    }
+
+    pub(crate) fn hooked(hook: u32, decision: HookDecision) -> Input {
+        Input::HookAnswered { hook: HookIndex(hook), decision, elapsed_ms: 3 }
+    }
+
+    pub(crate) fn said(check: u32, finding: Finding) -> Input {
+        Input::CheckAnswered { check: CheckIndex(check), finding, by: d(76) }
+    }
+
+    /// Answers the hook in flight.
+    pub(crate) fn hook(&mut self, decision: HookDecision) -> &mut Self {
+        let Stage::Hooking { hook, .. } = self.machine.stage() else {
+            panic!("no hook in flight: {:?}", self.machine.stage());
+        };
+        self.ok(Self::hooked(hook.0, decision))
+    }
+
+    /// Answers as the human who is asked.
+    pub(crate) fn human(&mut self, finding: Finding) -> &mut Self {
+        let Stage::Awaiting { check, .. } = self.machine.stage() else {
+            panic!("no human is asked: {:?}", self.machine.stage());
+        };
+        self.ok(Self::said(check.0, finding))
     }
 
     /// Answers the check in flight.

@@ -4,9 +4,14 @@
 //! the machine leaves them inside the same input, and a log that was cut there is refused, so no
 //! caller ever sees them (see [`transient_stages_are_never_seen`]). They have no column.
 
-use probity_core::{Answer, Effect, Handled, Input, Phase, Policy, Refusal, Stage, Turn};
+use probity_core::{
+    Answer, Charter, CheckDecl, Effect, Handled, HookDecision, HookPoint, Input, Phase, Policy,
+    Refusal, Stage, Turn,
+};
 
-use crate::rig::{Rig, code, d, fail, inconclusive, pass, revise, turn, world_check};
+use crate::rig::{
+    Rig, code, d, fail, hook, human_check, inconclusive, pass, revise, turn, world_check,
+};
 
 /// The answers in one letter each:
 ///
@@ -16,75 +21,115 @@ use crate::rig::{Rig, code, d, fail, inconclusive, pass, revise, turn, world_che
 /// | `t` | refused: another turn is at work |
 /// | `c` | refused: another check is in flight |
 /// | `e` | refused: the run has ended |
+/// | `h` | refused: another hook is in flight |
+/// | `w` | refused: this may rewrite nothing |
+/// | `m` | refused: a hook of this point may modify nothing |
 /// | `a` | refused: the answer is out of its bounds |
 /// | `=` | unchanged |
 /// | `r` | replay: the turn was judged, here is its judgement |
 /// | `+` | accepted; [`ACCEPTED`] says what follows |
 const TABLE: &str = "
-                                Op RC RD De Cl Wa Ch Es Dc Sd
-observed before                  +  .  +  .  .  .  .  .  .  .
-observed after                   .  .  .  .  +  .  .  .  .  .
-unreadable before                +  .  +  .  .  .  .  .  .  .
-unreadable after                 .  .  .  .  +  .  .  .  .  .
-finished the check in flight     .  +  .  .  .  .  +  .  .  .
-finished another check           .  c  .  .  .  .  c  .  .  .
-claimed turn 0                   .  .  .  +  =  =  =  r  r  r
-claimed turn 0, other candidate  .  .  .  +  .  .  .  r  r  r
-claimed turn 1                   .  .  .  t  .  .  .  .  .  .
-claimed turn 0 of epoch 1        .  .  .  t  .  .  .  .  .  .
-delegate failed turn 0           .  .  .  +  .  .  .  r  r  r
-delegate failed turn 1           .  .  .  t  .  .  .  .  .  .
-timer, too early                 =  =  =  =  =  =  =  =  =  =
-timer, retry due                 =  =  =  =  =  +  =  =  =  =
-timer, wall time over            +  +  +  +  +  +  +  =  =  =
-cancel                           +  +  +  +  +  +  +  +  e  e
-resume                           +  +  +  +  +  +  +  =  +  e
-answered reject                  .  .  .  .  .  .  .  +  .  .
-answered waive                   .  .  .  .  .  .  .  +  .  .
-answered continue 1              .  .  .  .  .  .  .  +  .  .
-answered continue 0              .  .  .  .  .  .  .  a  .  .
-answered continue 99             .  .  .  .  .  .  .  +  .  .
-answered continue 100            .  .  .  .  .  .  .  a  .  .
-sealed                           .  .  .  .  .  .  .  .  +  .
+                                Op RC RD Hs De Cl Wa Ch Aw He Es Dc Sd
+observed before                  +  .  +  .  .  .  .  .  .  .  .  .  .
+observed after                   .  .  .  .  .  +  .  .  .  .  .  .  .
+unreadable before                +  .  +  .  .  .  .  .  .  .  .  .  .
+unreadable after                 .  .  .  .  .  +  .  .  .  .  .  .  .
+finished the check in flight     .  +  .  .  .  .  .  +  .  .  .  .  .
+finished another check           .  c  .  .  .  .  .  c  .  .  .  .  .
+finished with a rewrite          .  w  .  .  .  .  .  w  .  .  .  .  .
+hook allows                      .  .  .  +  .  .  .  .  .  +  .  .  .
+hook blocks                      .  .  .  +  .  .  .  .  .  +  .  .  .
+hook modifies                    .  .  .  +  .  .  .  .  .  m  .  .  .
+another hook allows              .  .  .  h  .  .  .  .  .  h  .  .  .
+human passes the check           .  .  .  .  .  .  .  .  +  .  .  .  .
+human passes another check       .  .  .  .  .  .  .  .  c  .  .  .  .
+human passes the check too late  .  .  .  .  .  .  .  .  .  .  .  .  .
+claimed turn 0                   .  .  .  .  +  =  =  =  =  r  r  r  r
+claimed turn 0, other candidate  .  .  .  .  +  .  .  .  .  r  r  r  r
+claimed turn 1                   .  .  .  .  t  .  .  .  .  .  .  .  .
+claimed turn 0 of epoch 1        .  .  .  .  t  .  .  .  .  .  .  .  .
+delegate failed turn 0           .  .  .  .  +  .  .  .  .  r  r  r  r
+delegate failed turn 1           .  .  .  .  t  .  .  .  .  .  .  .  .
+timer, too early                 =  =  =  =  =  =  =  =  =  =  =  =  =
+timer, retry due                 =  =  =  =  =  =  +  =  =  =  =  =  =
+timer, human time over           =  =  =  =  =  =  +  =  +  =  =  =  =
+timer, wall time over            +  +  +  +  +  +  +  +  +  +  =  =  =
+cancel                           +  +  +  +  +  +  +  +  +  +  +  e  e
+resume                           +  +  +  +  +  +  +  +  =  +  =  +  e
+resume, human time over          +  +  +  +  +  +  +  +  +  +  =  +  e
+answered reject                  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered waive                   .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 1              .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 0              .  .  .  .  .  .  .  .  .  .  a  .  .
+answered continue 99             .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 100            .  .  .  .  .  .  .  .  .  .  a  .  .
+sealed                           .  .  .  .  .  .  .  .  .  .  .  +  .
 ";
 
 /// What an accepted input leads to: the stage, the events it appends, the effects behind them.
 const ACCEPTED: &str = "
 Op observed before -> RedChecking: world.observed check.started; run c0 try 1
-RD observed before -> Delegated: world.observed delegate.dispatched; dispatch 0
+RD observed before -> Hooking: world.observed hook.called; call h0
 Cl observed after -> Checking: world.observed check.started; run c0 try 1
 Op unreadable before -> Decided faulted: world.unreadable outcome.decided; reject faulted, seal
 RD unreadable before -> Decided faulted: world.unreadable outcome.decided; reject faulted, seal
 Cl unreadable after -> Decided inconclusive: world.unreadable outcome.decided; reject inconclusive, seal
 RC finished the check in flight -> RedChecking: check.red check.started; run c1 try 1
 Ch finished the check in flight -> Checking: check.finished check.started; run c1 try 1
+Hs hook allows -> Delegated: hook.answered delegate.dispatched; dispatch 0
+He hook allows -> Decided verified: hook.answered outcome.decided; commit, seal
+Hs hook blocks -> Decided rejected: hook.answered outcome.decided; reject rejected, seal
+He hook blocks -> Decided rejected: hook.answered outcome.decided; reject rejected, seal
+Hs hook modifies -> Delegated: hook.answered delegate.dispatched; dispatch 0
+Aw human passes the check -> Hooking: check.answered verdict.merged hook.called; call h1
 De claimed turn 0 -> Claimed: claim.received; snapshot after
 De claimed turn 0, other candidate -> Claimed: claim.received; snapshot after
 De delegate failed turn 0 -> Decided delegate_failed: delegate.failed outcome.decided; reject delegate_failed, seal
 Wa timer, retry due -> Checking: check.started; run c1 try 2
+Wa timer, human time over -> Checking: check.started; run c1 try 2
+Aw timer, human time over -> Hooking: check.finished verdict.merged hook.called; call h1
 Op timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 RC timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 RD timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+Hs timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 De timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 Cl timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
-Wa timer, wall time over -> Decided inconclusive: verdict.merged outcome.decided; reject inconclusive, seal
-Ch timer, wall time over -> Decided inconclusive: check.finished verdict.merged outcome.decided; reject inconclusive, seal
+Wa timer, wall time over -> Hooking: verdict.merged hook.called; call h1
+Ch timer, wall time over -> Hooking: check.finished verdict.merged hook.called; call h1
+Aw timer, wall time over -> Hooking: check.finished verdict.merged hook.called; call h1
+He timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
 Op cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 RC cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 RD cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Hs cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 De cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Cl cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Wa cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Ch cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Aw cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+He cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Es cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Op resume -> Opened: run.resumed; snapshot before
 RC resume -> RedChecking: run.resumed; run c0 try 1 again
 RD resume -> RedDone: run.resumed; snapshot before
+Hs resume -> Hooking: run.resumed; call h0 again
 De resume -> Delegated: run.resumed; dispatch 0 again
 Cl resume -> Claimed: run.resumed; snapshot after
 Wa resume -> Settled: run.resumed; -
 Ch resume -> Checking: run.resumed; run c0 try 1 again
+He resume -> Hooking: run.resumed; call h1 again
 Dc resume -> Decided verified: run.resumed; commit, seal
+Op resume, human time over -> Opened: run.resumed; snapshot before
+RC resume, human time over -> RedChecking: run.resumed; run c0 try 1 again
+RD resume, human time over -> RedDone: run.resumed; snapshot before
+Hs resume, human time over -> Hooking: run.resumed; call h0 again
+De resume, human time over -> Delegated: run.resumed; dispatch 0 again
+Cl resume, human time over -> Claimed: run.resumed; snapshot after
+Wa resume, human time over -> Checking: run.resumed check.started; run c1 try 2
+Ch resume, human time over -> Checking: run.resumed; run c0 try 1 again
+Aw resume, human time over -> Hooking: check.finished verdict.merged hook.called; call h1
+He resume, human time over -> Hooking: run.resumed; call h1 again
+Dc resume, human time over -> Decided verified: run.resumed; commit, seal
 Es answered reject -> Decided rejected: run.answered outcome.decided; reject rejected, seal
 Es answered waive -> Decided rejected: run.answered outcome.decided; reject rejected, seal
 Es answered continue 1 -> Delegated: run.answered delegate.dispatched; dispatch 1
@@ -92,46 +137,64 @@ Es answered continue 99 -> Delegated: run.answered delegate.dispatched; dispatch
 Dc sealed -> Sealed verified: run.sealed; -
 ";
 
-/// Short name, stage, and a run that is there. The claim at work, or judged, is that of turn 0.
+/// Short name, stage, and a run that is there. The claim at work, or judged, is that of turn 0. One
+/// hook is called before the delegate, one after every verdict.
 fn columns() -> Vec<(&'static str, Rig)> {
-    let checks = || vec![world_check("c0"), world_check("c1")];
-    let policy = || Policy {
-        wall_ms: Some(100_000),
-        on_fail: probity_core::OnFailure::Escalate,
-        ..Policy::default()
+    let human = CheckDecl { timeout_ms: HUMAN_MS, ..human_check("c2") };
+    let charter = Charter {
+        policy: Policy {
+            wall_ms: Some(100_000),
+            on_fail: probity_core::OnFailure::Escalate,
+            ..Policy::default()
+        },
+        checks: vec![world_check("c0"), world_check("c1"), human],
+        hooks: vec![hook("h0", HookPoint::DelegationPre), hook("h1", HookPoint::AttemptEnd)],
+        terms: None,
     };
-    let opened = Rig::open(policy(), checks());
+    let opened = Rig::of(charter);
     let mut red = opened.clone();
     red.observe(Phase::Before);
-    let mut delegated = red.clone();
-    delegated.finish(revise()).finish(revise());
-    let red_done = delegated.clone();
-    delegated.observe(Phase::Before);
+    let mut red_done = red.clone();
+    red_done.finish(revise()).finish(revise());
+    let mut starting = red_done.clone();
+    starting.observe(Phase::Before);
+    let mut delegated = starting.clone();
+    delegated.hook(HookDecision::Allow);
     let mut claimed = delegated.clone();
     claimed.claim(1);
     let mut checking = claimed.clone();
     checking.observe(Phase::After);
     let mut waiting = checking.clone();
     waiting.finish(pass()).finish(inconclusive());
+    let mut awaiting = checking.clone();
+    awaiting.finish(pass()).finish(pass());
     let mut escalated = checking.clone();
-    escalated.finish(pass()).finish(fail());
-    let mut decided = checking.clone();
-    decided.finish(pass()).finish(pass());
+    escalated.finish(pass()).finish(fail()).hook(HookDecision::Allow);
+    let mut ending = awaiting.clone();
+    ending.human(pass());
+    let mut decided = ending.clone();
+    decided.hook(HookDecision::Allow);
     let mut sealed = decided.clone();
     sealed.ok(Input::Sealed);
     vec![
         ("Op", opened),
         ("RC", red),
         ("RD", red_done),
+        ("Hs", starting),
         ("De", delegated),
         ("Cl", claimed),
         ("Wa", waiting),
         ("Ch", checking),
+        ("Aw", awaiting),
+        ("He", ending),
         ("Es", escalated),
         ("Dc", decided),
         ("Sd", sealed),
     ]
 }
+
+/// How long the human of check c2 is waited for.
+const HUMAN_MS: u64 = 50_000;
 
 fn delegate_failed(turn: Turn) -> Input {
     Input::DelegateFailed { turn, code: code("exit_1"), detail: d(3) }
@@ -140,9 +203,17 @@ fn delegate_failed(turn: Turn) -> Input {
 /// Rows of the table: the time that passes before the input, and the input.
 fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
     let in_flight = match rig.machine.stage() {
-        Stage::RedChecking { check, .. } | Stage::Checking { check, .. } => check.0,
+        Stage::RedChecking { check, .. }
+        | Stage::Checking { check, .. }
+        | Stage::Awaiting { check, .. } => check.0,
         _ => 0,
     };
+    let called = match rig.machine.stage() {
+        Stage::Hooking { hook, .. } => hook.0,
+        _ => 0,
+    };
+    let block = HookDecision::Block { reason: d(5) };
+    let modify = HookDecision::Modify { to: d(6), delta: d(7) };
     let unreadable =
         |phase| Input::Unreadable { phase, code: code("too_many_files"), detail: d(4) };
     let other_epoch = Turn { epoch: 1, number: 0 };
@@ -153,6 +224,14 @@ fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
         ("unreadable after", 0, unreadable(Phase::After)),
         ("finished the check in flight", 0, rig.finished(in_flight, pass())),
         ("finished another check", 0, rig.finished(in_flight + 1, pass())),
+        ("finished with a rewrite", 0, rig.rewritten(in_flight, pass(), 50)),
+        ("hook allows", 0, Rig::hooked(called, HookDecision::Allow)),
+        ("hook blocks", 0, Rig::hooked(called, block)),
+        ("hook modifies", 0, Rig::hooked(called, modify)),
+        ("another hook allows", 0, Rig::hooked(called + 1, HookDecision::Allow)),
+        ("human passes the check", 0, Rig::said(in_flight, pass())),
+        ("human passes another check", 0, Rig::said(in_flight + 1, pass())),
+        ("human passes the check too late", HUMAN_MS, Rig::said(in_flight, pass())),
         ("claimed turn 0", 0, rig.claimed(turn(0), 1)),
         ("claimed turn 0, other candidate", 0, rig.claimed(turn(0), 2)),
         ("claimed turn 1", 0, rig.claimed(turn(1), 1)),
@@ -161,9 +240,11 @@ fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
         ("delegate failed turn 1", 0, delegate_failed(turn(1))),
         ("timer, too early", 0, Input::Timer),
         ("timer, retry due", 200, Input::Timer),
+        ("timer, human time over", HUMAN_MS, Input::Timer),
         ("timer, wall time over", 100_000, Input::Timer),
         ("cancel", 0, Input::Cancel { code: code("user") }),
         ("resume", 0, Input::Resume),
+        ("resume, human time over", HUMAN_MS, Input::Resume),
         ("answered reject", 0, Rig::answered(Answer::Reject)),
         ("answered waive", 0, Rig::answered(Answer::Waive)),
         ("answered continue 1", 0, Rig::answered(Answer::Continue { attempts: 1 })),
@@ -182,6 +263,9 @@ fn letter(result: &Result<Handled, Refusal>) -> char {
         Err(Refusal::NotNow { .. }) => '.',
         Err(Refusal::WrongTurn { .. }) => 't',
         Err(Refusal::WrongCheck { .. }) => 'c',
+        Err(Refusal::WrongHook { .. }) => 'h',
+        Err(Refusal::Rewrite) => 'w',
+        Err(Refusal::Modify { .. }) => 'm',
         Err(Refusal::Ended { .. }) => 'e',
         Err(Refusal::Answer { .. }) => 'a',
         Err(other) => panic!("a refusal without a letter: {other}"),
@@ -200,6 +284,11 @@ fn effect_word(effect: &Effect) -> String {
             let again = if *is_replay { " again" } else { "" };
             format!("dispatch {}{again}", turn.number)
         }
+        Effect::CallHook { hook, is_replay, .. } => {
+            let again = if *is_replay { " again" } else { "" };
+            format!("call h{}{again}", hook.0)
+        }
+        Effect::Ask { check, .. } => format!("ask c{}", check.0),
         Effect::Commit { .. } => "commit".to_owned(),
         Effect::Reject { outcome } => format!("reject {outcome}"),
         Effect::Escalate { instead_of } => format!("escalate {instead_of}"),
@@ -264,20 +353,22 @@ fn the_columns_are_the_stages_that_rest() {
                 Stage::Opened => 0,
                 Stage::RedChecking { .. } => 1,
                 Stage::RedDone => 2,
-                Stage::Delegated { .. } => 3,
-                Stage::Claimed => 4,
-                Stage::Settled => 5,
-                Stage::Checking { .. } => 6,
-                Stage::Escalated { .. } => 7,
-                Stage::Decided { .. } => 8,
-                Stage::Sealed { .. } => 9,
+                Stage::Hooking { .. } => 3,
+                Stage::Delegated { .. } => 4,
+                Stage::Claimed => 5,
+                Stage::Settled => 6,
+                Stage::Checking { .. } => 7,
+                Stage::Awaiting { .. } => 8,
+                Stage::Escalated { .. } => 9,
+                Stage::Decided { .. } => 10,
+                Stage::Sealed { .. } => 11,
                 Stage::RedReady | Stage::Ready | Stage::Judged | Stage::Failed => {
                     panic!("{stage:?} waits for nothing")
                 }
             }
         })
         .collect();
-    assert_eq!(names, (0..10).collect());
+    assert_eq!(names, (0..12).collect());
 }
 
 /// From every resting stage, every input, twice: no transient stage shows.
@@ -304,5 +395,5 @@ fn transient_stages_are_never_seen() {
             }
         }
     }
-    assert_eq!(seen, 10 * 24 * 24);
+    assert_eq!(seen, 13 * 34 * 34);
 }
