@@ -1,14 +1,30 @@
-//! Four runs as the machine records them: a real delegation is driven, time and content invented.
+//! Runs as the machine records them: a real delegation is driven, time and content invented.
 
 use probity_core::{
-    Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Finding, Handled,
-    Input, Phase, Policy, RunId, Stage, Subject, Usage, VerdictKind,
+    Answer, Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Feature,
+    Finding, Handled, HookDecision, HookDecl, HookPoint, Input, OnFailure, Phase, Policy, RedFirst,
+    Rewrite, RunId, Rung, Stage, StageBudgets, Step, Subject, Terms, Tier, Usage, VerdictKind,
 };
 use probity_record::{Chain, blob_digest, submission_id};
 
 /// Every sample of the current version, by name.
-pub(crate) const NAMES: [&str; 4] =
-    ["exhausted", "faulted", "unsealed", "verified-after-two-attempts"];
+pub(crate) const NAMES: [&str; 10] = [
+    "asked-a-human",
+    "delegate-failed",
+    "exhausted",
+    "fallen-back",
+    "faulted",
+    "hook-blocked",
+    "rewritten-by-hooks",
+    "unreadable",
+    "unsealed",
+    "verified-after-two-attempts",
+];
+
+/// When every sample begins.
+const OPENED_MS: u64 = 1_764_000_000_000;
+/// Time between two inputs.
+const STEP_MS: u64 = 250;
 
 /// The records of a sample, without newlines.
 pub(crate) fn lines(name: &str) -> Vec<Vec<u8>> {
@@ -24,7 +40,7 @@ pub(crate) fn jsonl(name: &str) -> Vec<u8> {
 
 /// What happens in a sample.
 pub(crate) fn entries(name: &str) -> Vec<Entry> {
-    let mut run = Run::open(run_id(name));
+    let mut run = Run::open(run_id(name), charter(name));
     match name {
         "verified-after-two-attempts" => {
             run.start().turn(missing()).turn(created()).seal();
@@ -40,6 +56,24 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
         "unsealed" => {
             run.start().turn(missing()).feed(Input::Resume).claim().observe(Phase::After);
         }
+        "asked-a-human" => {
+            run.start().turn(created()).human(missing());
+            run.turn(created()).timer().seal();
+        }
+        "delegate-failed" => {
+            let (turn, detail) = (run.start().machine.turn(), blob("exit status 1"));
+            run.feed(Input::DelegateFailed { turn, code: code("delegate_exit"), detail }).seal();
+        }
+        "unreadable" => {
+            let (code, detail) = (code("snapshot_too_many_files"), blob("100001 files"));
+            let phase = Phase::After;
+            run.start().claim().feed(Input::Unreadable { phase, code, detail }).seal();
+        }
+        "hook-blocked" => {
+            run.start().hook(HookDecision::Block { reason: blob("not on a Friday") }).seal();
+        }
+        "rewritten-by-hooks" => rewritten_by_hooks(&mut run),
+        "fallen-back" => fallen_back(&mut run),
         // For tests that try every byte: a header, two events, a seal.
         "smallest" => {
             run.feed(Input::Resume).feed(Input::Cancel { code: code("user") }).seal();
@@ -47,6 +81,91 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
         other => panic!("no sample `{other}`"),
     }
     run.entries
+}
+
+/// Every point of a hook, and a claim that two verification hooks see one after the other.
+fn rewritten_by_hooks(run: &mut Run) {
+    run.start().hook(modified("task")).hook(HookDecision::NotApplicable);
+    run.turn(created()).rewriting(1).check(missing()).hook(HookDecision::Allow);
+    run.hook(modified("prompt"));
+    run.turn(created()).rewriting(1).rewriting(2).hook(HookDecision::Allow);
+    run.hook(modified("claim")).seal();
+}
+
+/// A human approves; what the decision is based on has become old, so that the cached bundle acts; its
+/// result is refused, and a human is asked once more.
+fn fallen_back(run: &mut Run) {
+    let answer = |answer| Input::Answered { by: blob("kim: see ticket 7"), answer };
+    run.start().feed(answer(Answer::Continue { attempts: 2 }));
+    let mut forbidden = missing();
+    if let Finding::Verdict { verdict, .. } = &mut forbidden {
+        *verdict = VerdictKind::Fail;
+    }
+    run.turn(forbidden).feed(answer(Answer::Waive)).seal();
+}
+
+fn charter(name: &str) -> Charter {
+    let check = |id: &str, subject, timeout_ms| CheckDecl { id: code(id), subject, timeout_ms };
+    let hook = |id: &str, point| HookDecl { id: code(id), point, timeout_ms: 5_000 };
+    let mut charter =
+        Charter::new(Policy::default(), vec![check("file-1", Subject::World, 30_000)]);
+    match name {
+        "asked-a-human" => charter.checks.push(check("approval", Subject::Human, 3_600_000)),
+        "hook-blocked" => charter.hooks.push(hook("calendar", HookPoint::AttemptStart)),
+        "rewritten-by-hooks" => {
+            charter.checks.push(check("redact", Subject::Hook, 30_000));
+            charter.checks.push(check("sign", Subject::Hook, 30_000));
+            charter.hooks = vec![
+                hook("task", HookPoint::DelegationPre),
+                hook("prompt", HookPoint::AttemptStart),
+                hook("watch", HookPoint::AttemptEnd),
+                hook("edit", HookPoint::DelegationPost),
+            ];
+        }
+        "fallen-back" => {
+            charter.policy.wall_ms = Some(600_000);
+            charter.policy.max_tokens = Some(100_000);
+            charter.policy.max_tool_calls = Some(100);
+            charter.policy.red_first = RedFirst::Warn;
+            charter.policy.on_fail = OnFailure::Reject;
+            charter.terms = Some(terms());
+        }
+        _ => {}
+    }
+    charter
+}
+
+fn terms() -> Terms {
+    let rung = |step, max_extra_ms, is_ready| Rung { step, max_extra_ms, is_ready };
+    Terms {
+        envelope: blob("envelope and pack"),
+        tier: Some(Tier::Medium),
+        is_required: true,
+        stages: StageBudgets {
+            context_ms: 10_000,
+            plan_ms: 10_000,
+            act_ms: 60_000,
+            verify_ms: 60_000,
+        },
+        features: vec![
+            Feature { captured_at_ms: OPENED_MS - 60_000, ttl_ms: 3_600_000 },
+            Feature { captured_at_ms: OPENED_MS - 60_000, ttl_ms: 60_000 },
+        ],
+        is_stale_soft: false,
+        ladder: vec![
+            rung(Step::SmallModel, None, false),
+            rung(Step::CacheBundle, Some(1_000), true),
+            rung(Step::Hitl, None, false),
+            rung(Step::Abstain, None, true),
+        ],
+        blocked: None,
+        needs_approval: true,
+    }
+}
+
+fn modified(what: &str) -> HookDecision {
+    let (to, delta) = (blob(&format!("another {what}")), blob(&format!("delta of the {what}")));
+    HookDecision::Modify { to, delta }
 }
 
 fn run_id(name: &str) -> RunId {
@@ -93,13 +212,10 @@ struct Run {
 }
 
 impl Run {
-    fn open(id: RunId) -> Self {
-        let check = CheckDecl { id: code("file-1"), subject: Subject::World, timeout_ms: 30_000 };
+    fn open(id: RunId, charter: Charter) -> Self {
         let request = blob(r#"{"task":"write hello to out.txt"}"#);
-        let now_ms = 1_764_000_000_000;
-        let machine =
-            Delegation::open(now_ms, id, request, Charter::new(Policy::default(), vec![check]))
-                .unwrap();
+        let now_ms = OPENED_MS;
+        let machine = Delegation::open(now_ms, id, request, charter).unwrap();
         let mut run = Self { machine, entries: Vec::new(), seal: None, now_ms };
         run.drain();
         run
@@ -121,18 +237,44 @@ impl Run {
     }
 
     fn check(&mut self, finding: Finding) -> &mut Self {
-        let is_red = matches!(self.machine.stage(), Stage::RedChecking { .. });
+        self.finished(finding, None)
+    }
+
+    /// A verification hook that passes what it put in the place of the claim.
+    fn rewriting(&mut self, by: u32) -> &mut Self {
+        let what = |what: &str| blob(&format!("{what} of hook {by}"));
+        let rewrite =
+            Rewrite { candidate: what("candidate"), claim: what("claim"), delta: what("delta") };
+        self.finished(created(), Some(rewrite))
+    }
+
+    fn finished(&mut self, finding: Finding, rewrite: Option<Rewrite>) -> &mut Self {
+        let (check, elapsed_ms) = match self.machine.stage() {
+            Stage::RedChecking { check, .. } => (check, 1),
+            Stage::Checking { check, .. } => (check, 2),
+            other => panic!("no check in flight: {other:?}"),
+        };
         // Nobody looks at the judge's files behind a check that broke.
         let is_whole = !matches!(finding, Finding::Fault { .. });
         let judge = is_whole.then(|| blob("judge"));
-        let elapsed_ms = if is_red { 1 } else { 2 };
-        self.feed(Input::CheckFinished {
-            check: CheckIndex(0),
-            finding,
-            judge,
-            elapsed_ms,
-            rewrite: None,
-        })
+        self.feed(Input::CheckFinished { check, finding, judge, elapsed_ms, rewrite })
+    }
+
+    fn hook(&mut self, decision: HookDecision) -> &mut Self {
+        let Stage::Hooking { hook, .. } = self.machine.stage() else {
+            panic!("no hook in flight: {:?}", self.machine.stage());
+        };
+        self.feed(Input::HookAnswered { hook, decision, elapsed_ms: 4 })
+    }
+
+    fn human(&mut self, finding: Finding) -> &mut Self {
+        let check = CheckIndex(1);
+        self.feed(Input::CheckAnswered { check, finding, by: blob("kim: not yet") })
+    }
+
+    fn timer(&mut self) -> &mut Self {
+        self.now_ms = self.machine.poll_timeout().unwrap() - STEP_MS;
+        self.feed(Input::Timer)
     }
 
     fn claim(&mut self) -> &mut Self {
@@ -155,7 +297,7 @@ impl Run {
     }
 
     fn feed(&mut self, input: Input) -> &mut Self {
-        self.now_ms += 250;
+        self.now_ms += STEP_MS;
         let handled = self.machine.handle(self.now_ms, input);
         assert_eq!(handled, Ok(Handled::Accepted));
         self.drain();
