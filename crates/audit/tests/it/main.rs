@@ -45,7 +45,7 @@ fn with(envelope: impl Fn(&mut Value), pack: impl Fn(&mut Value)) -> EpisodeAudi
     envelope(&mut envelope_value);
     let mut pack_value = value("pack.json");
     pack(&mut pack_value);
-    pack_value["policyPackHash"] = Value::String(probity_policy::pack_hash(&pack_value));
+    pack_value["policyPackHash"] = Value::String(probity_policy::pack_hash(&pack_value).unwrap());
     let envelope = Envelope::parse(&envelope_value.to_string(), Format::Json);
     let pack = Pack::parse(&pack_value.to_string(), Format::Json);
     EpisodeAuditor::new()

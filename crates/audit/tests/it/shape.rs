@@ -120,7 +120,7 @@ fn tables_and_schemas_agree_on_every_single_change() {
                 compared += 1;
             }
         }
-        assert!(compared > 300, "{compared}");
+        assert!(compared > 250, "{compared}");
     }
 }
 
@@ -156,15 +156,19 @@ fn times_are_those_of_the_schema_format() {
 }
 
 /// The action in the episode's schema is the policy crate's, so a declared action and a recorded one
-/// are the same thing.
+/// are the same thing. A declared one is bounded as well; a record is what it is.
 #[test]
 fn the_action_is_that_of_the_policy() {
     fn bare(value: &Value) -> Value {
         match value {
             Value::Object(map) => {
                 let notes = ["title", "description", "$schema", "$id", "$comment"];
+                let bounds = ["maxLength", "maxItems", "maxProperties", "maximum"];
                 let is_kept = |key: &str, inner: &Value| {
-                    !(notes.contains(&key) && inner.is_string())
+                    !(notes.contains(&key) && inner.is_string()
+                        || bounds.contains(&key) && inner.is_number()
+                        || key == "minLength" && inner == 0
+                        || key == "type" && map.contains_key("enum"))
                 };
                 let kept = map.iter().filter(|(key, inner)| is_kept(key, inner));
                 let kept = kept.map(|(key, inner)| match (key.as_str(), inner) {
