@@ -17,7 +17,7 @@ use crate::session::Session;
 /// The longest expression, in bytes.
 pub(crate) const MAX_WHEN_BYTES: usize = 4096;
 /// Under which the compiled expression is kept in its module.
-const NAME: &str = "when";
+const KEPT_AS: &str = "when";
 
 /// A compiled `when`.
 #[derive(Debug)]
@@ -52,10 +52,10 @@ impl Condition {
             let compiled = evaluator(&module, session, bounds)?
                 .eval_module(body, builtins::globals())
                 .map_err(|error| refused(&of_kind(&error).message))?;
-            module.set(NAME, compiled);
+            module.set(KEPT_AS, compiled);
             module.freeze().map_err(|error| refused(&error.err_msg))
         })?;
-        let function = module.get(NAME).map_err(|error| refused(&error.to_string()))?;
+        let function = module.get(KEPT_AS).map_err(|error| refused(&error.to_string()))?;
         Ok(Self { function, place })
     }
 

@@ -23,7 +23,7 @@ pub struct Limits {
     /// prints. 64 bytes to 16 MiB.
     pub output_bytes: u64,
     /// Wall time of the script itself in milliseconds; waiting for a host (`http`, `git`, `exec`)
-    /// is not counted. 1 ms to 1 h.
+    /// and between the reads of a poll is not counted. 1 ms to 1 h.
     pub wall_ms: u64,
 }
 

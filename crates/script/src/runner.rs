@@ -173,14 +173,17 @@ impl Runner {
     async fn run_in_process(&self, ctx: &CheckContext, input: Input) -> Result<Report, Fault> {
         let loaded = self.load_in_process(&ctx.cancel).await?;
         let until = Instant::now() + ctx.timeout;
+        // A thread is not dropped with whoever waits for it: it has to be told.
+        let cancel = ctx.cancel.child_token();
+        let _ends_with_this_call = cancel.clone().drop_guard();
         let host = Box::new(Here {
             host: self.host.clone(),
             workspace: ctx.workspace.root().into(),
             until,
-            cancel: ctx.cancel.clone(),
+            cancel: cancel.clone(),
             runtime: Handle::current(),
         });
-        let (limits, cancel) = (self.limits, ctx.cancel.clone());
+        let limits = self.limits;
         let call =
             move || interpreter::call(&loaded, input, host, &bounds(limits, Some(until), cancel));
         tokio::task::spawn_blocking(call)

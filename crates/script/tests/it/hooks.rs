@@ -1,7 +1,15 @@
 //! Scripts that answer events.
 
-use probity_script::{GateError, HookAnswer, Limits, MAX_PAYLOAD_BYTES, Script, ScriptHook};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use probity_script::{
+    GateError, HookAnswer, Host, HttpGate, HttpRequest, HttpResponse, Limits, MAX_PAYLOAD_BYTES,
+    Script, ScriptHook,
+};
 use serde_json::{Map, Value as Json, json};
+use tokio::sync::Notify;
 
 use crate::support::{Setup, World, table, testdata};
 
@@ -174,30 +182,68 @@ async fn a_hook_that_does_not_end_is_a_fault() {
     }
 }
 
+/// Says when it was asked and when nobody waits for it any more.
+struct Silent {
+    asked: Notify,
+    left: Arc<Notify>,
+}
+
+struct Left(Arc<Notify>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[async_trait]
+impl HttpGate for Silent {
+    async fn fetch(&self, _: &HttpRequest) -> Result<HttpResponse, GateError> {
+        let _left = Left(Arc::clone(&self.left));
+        self.asked.notify_one();
+        std::future::pending().await
+    }
+}
+
+const ASKING: &str =
+    "def handle(event, payload):\n    http.get('http://x.test/')\n    return allow()\n";
+
+fn silent(setup: &mut Setup) -> Arc<Silent> {
+    let gate = Arc::new(Silent { asked: Notify::new(), left: Arc::default() });
+    setup.host = Host { http: Some(Arc::clone(&gate) as Arc<dyn HttpGate>), ..Host::default() };
+    gate
+}
+
 #[tokio::test]
-async fn a_cancelled_hook_is_a_fault_and_a_dropped_one_leaves_nothing() {
-    let body =
-        "def handle(event, payload):\n    http.get('http://hang.test/')\n    return allow()\n";
+async fn a_cancelled_hook_is_a_fault() {
     for mut setup in Setup::both() {
-        setup.host = table([]);
-        let hook = hook(&setup, Script::new("hook.star", body).unwrap(), None);
+        let gate = silent(&mut setup);
+        let hook = hook(&setup, Script::new("hook.star", ASKING).unwrap(), None);
         let world = World::new(&[]);
-        let cancel = world.ctx.cancel.clone();
         let (answer, ()) = tokio::join!(hook.handle(&world.ctx, EVENT, Map::new()), async {
-            tokio::task::yield_now().await;
-            cancel.cancel();
+            gate.asked.notified().await;
+            world.ctx.cancel.cancel();
         });
-        let code = answer.unwrap_err().code;
-        assert!(["script_cancelled", "script_raise"].contains(&code.as_str()), "{code}");
+        assert_eq!(answer.unwrap_err().code.as_str(), "script_cancelled");
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_hook_ends_and_leaves_the_next_call_alone() {
+    for mut setup in Setup::both() {
+        let gate = silent(&mut setup);
+        let hook = hook(&setup, Script::new("hook.star", ASKING).unwrap(), Some("payload['ask']"));
         let world = World::new(&[]);
-        let dropped = hook.handle(&world.ctx, EVENT, Map::new());
+        let ask = |yes: bool| Map::from_iter([("ask".to_owned(), json!(yes))]);
         tokio::select! {
-            biased;
-            answer = dropped => panic!("{answer:?}"),
-            () = tokio::task::yield_now() => {}
+            answer = hook.handle(&world.ctx, EVENT, ask(true)) => panic!("{answer:?}"),
+            () = gate.asked.notified() => {}
         }
-        world.ctx.cancel.cancel();
-        assert!(hook.check().await.is_ok());
+        // Far less than the script would be given if nobody had told it.
+        tokio::time::timeout(Duration::from_secs(10), gate.left.notified()).await.unwrap();
+        let answer = hook.handle(&world.ctx, EVENT, ask(false)).await.unwrap();
+        assert_eq!(answer, HookAnswer::NotApplicable);
+        assert!(!world.ctx.cancel.is_cancelled());
     }
 }
 
