@@ -83,7 +83,6 @@ pub struct Freshness {
 /// Counts that a decision may not exceed, 0 to 1 000 000 each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub struct Limits {
     /// Systems passed through in a row.
     pub max_hops: u64,

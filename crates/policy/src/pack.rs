@@ -62,7 +62,6 @@ pub struct PackRules {
 /// Numbers for envelopes that state none, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "the names of the wire, and the unit comes last")]
 pub struct PackDefaults {
     /// The deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]

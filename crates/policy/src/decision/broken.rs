@@ -28,54 +28,53 @@ fn of_action(
     let tier = action.blast_radius_tier;
     let of_tier = pack.blast_radius_requirements.get(&tier);
     let blocked = AuthorizationMode::Blocked;
-    let mut broken = Vec::new();
-    let mut told = |is_broken: bool, member: &str, code: &'static str, message: String| {
-        if is_broken {
-            let pointer = format!("/actions/{at}/{member}");
-            broken.push(PolicyFinding::error(code, pointer, message));
-        }
-    };
-    told(
-        action.authorization.mode == blocked
-            || of_tier.is_some_and(|rules| rules.authorization_mode == Some(blocked)),
-        "authorization",
-        "action_not_authorized",
-        "the action is not authorized; ask the policy's owner".to_owned(),
-    );
-    told(
-        tier > safe.blast_radius_max,
-        "blastRadiusTier",
-        "action_above_max",
-        format!("`{tier}` is above the envelope's `{}`; act on less", safe.blast_radius_max),
-    );
+    let is_blocked = action.authorization.mode == blocked
+        || of_tier.is_some_and(|rules| rules.authorization_mode == Some(blocked));
     let types = safe.allowed_action_types.as_ref();
-    told(
-        types.is_some_and(|types| !types.contains(&action.action_type)),
-        "actionType",
-        "action_type_not_allowed",
-        format!("`{}` is not among the envelope's action types", action.action_type),
-    );
-    told(
-        safe.require_idempotency && action.idempotency_key.as_deref().is_none_or(str::is_empty),
-        "idempotencyKey",
-        "action_no_idempotency",
-        "the envelope asks for an idempotency key; give the action one".to_owned(),
-    );
+    let is_other = types.is_some_and(|types| !types.contains(&action.action_type));
+    let has_key = action.idempotency_key.as_deref().is_some_and(|key| !key.is_empty());
     let plan = action.rollback_plan.as_ref();
-    told(
-        tier.is_above(safe.require_rollback_above)
-            && plan.is_none_or(|plan| plan.kind == RollbackKind::None),
-        "rollbackPlan",
-        "action_no_rollback",
-        format!("above `{}` an action needs a rollback plan", safe.require_rollback_above),
-    );
-    told(
-        of_tier.is_some_and(|rules| rules.two_person),
-        "authorization",
-        "action_two_person",
-        "the pack asks for two humans, which is not supported; act on less".to_owned(),
-    );
-    broken
+    let has_plan = plan.is_some_and(|plan| plan.kind != RollbackKind::None);
+    let needs_plan = tier.is_above(safe.require_rollback_above);
+    let needs_two = of_tier.is_some_and(|rules| rules.two_person);
+    let place = |member: &str| format!("/actions/{at}/{member}");
+    let rules = [
+        told(is_blocked, "action_not_authorized", place("authorization"), || {
+            "the action is not authorized; ask the policy's owner".to_owned()
+        }),
+        told(tier > safe.blast_radius_max, "action_above_max", place("blastRadiusTier"), || {
+            format!("`{tier}` is above the envelope's `{}`; act on less", safe.blast_radius_max)
+        }),
+        told(is_other, "action_type_not_allowed", place("actionType"), || {
+            format!(
+                "`{}` is not among the envelope's action types; use one of them",
+                action.action_type
+            )
+        }),
+        told(
+            safe.require_idempotency && !has_key,
+            "action_no_idempotency",
+            place("idempotencyKey"),
+            || "the envelope asks for an idempotency key; give the action one".to_owned(),
+        ),
+        told(needs_plan && !has_plan, "action_no_rollback", place("rollbackPlan"), || {
+            let threshold = safe.require_rollback_above;
+            format!("above `{threshold}` an action needs a rollback plan; give it one")
+        }),
+        told(needs_two, "action_two_person", place("authorization"), || {
+            "the pack asks for two humans, which is not supported; act on less".to_owned()
+        }),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+fn told(
+    is_broken: bool,
+    code: &'static str,
+    pointer: String,
+    message: impl FnOnce() -> String,
+) -> Option<PolicyFinding> {
+    is_broken.then(|| PolicyFinding::error(code, pointer, message()))
 }
 
 fn limits(envelope: &Envelope, decision: &Decision) -> Vec<PolicyFinding> {
@@ -87,7 +86,7 @@ fn limits(envelope: &Envelope, decision: &Decision) -> Vec<PolicyFinding> {
     ];
     let over = counts.into_iter().filter_map(|(name, count, limit)| {
         let count = count.filter(|count| *count > limit)?;
-        let message = format!("{count} is over the envelope's limit of {limit}; decide closer by");
+        let message = format!("{count} is over the envelope's limit of {limit}; shorten the chain");
         Some(PolicyFinding::error("limit_exceeded", format!("/chain/{name}"), message))
     });
     over.collect()

@@ -62,7 +62,6 @@ pub struct ToolRules {
 /// Which pack a decision was made under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub struct PolicyRef {
     /// Its name.
     pub policy_pack_id: String,

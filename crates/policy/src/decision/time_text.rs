@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-#[expect(clippy::ref_option, reason = "serde calls it with a reference to the field")]
 pub(super) fn serialize<S: Serializer>(at_ms: &Option<u64>, writer: S) -> Result<S::Ok, S::Error> {
     let text = at_ms.map(|at_ms| {
         let nanos = i128::from(at_ms) * 1_000_000;
