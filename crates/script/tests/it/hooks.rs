@@ -327,6 +327,16 @@ async fn when_decides_whether_handle_is_called() {
 }
 
 #[tokio::test]
+async fn the_longest_when() {
+    let text = |bytes: usize| format!("True{}", " ".repeat(bytes - 4));
+    for (when, expected) in [(text(4096), None), (text(4097), Some("hook_when_syntax"))] {
+        let script = Script::new("hook.star", ASKING).unwrap();
+        let fault = hook(&Setup::in_process(), script, Some(&when)).check().await.err();
+        assert_eq!(fault.as_ref().map(|fault| fault.code.as_str()), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_fault_of_when_says_so_and_a_hook_that_is_not_meant_is_not_run() {
     for setup in Setup::both() {
         let script = || Script::new("hook.star", "def handle(event, payload):\n    fail('no')\n");
