@@ -6,11 +6,17 @@
 
 pub mod sorted_json;
 
+mod artifact;
 mod decision;
 mod envelope;
 mod pack;
 mod schema;
 
+pub use artifact::{
+    ArtifactError, CommandDelegate, DEFAULT_HOOK_MS, DEFAULT_PRIORITY, FrontMatter, HookArtifact,
+    HookEvent, HookRef, MAX_ARTIFACT_BYTES, MAX_HOOKS, MAX_PRIORITY, MAX_WHEN_BYTES, Place,
+    Profile, ProfileDelegate, distinct_names, in_order,
+};
 pub use decision::{
     Action, Actor, ActorKind, Authorization, Chain, Compiled, Context, Decision, Execution,
     FeatureAge, Method, Plan, Planner, PolicyRef, RetryPolicy, RollbackKind, RollbackPlan,

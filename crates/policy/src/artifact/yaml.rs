@@ -15,8 +15,8 @@ use super::keys::Entry;
 const MAX_DEPTH: usize = 32;
 /// Maps, lists and scalars in all.
 const MAX_NODES: usize = 20_000;
-/// Marks a message of [`Plain`]: what follows is a key.
-const DUPLICATE: &str = "duplicate key after conversion to text: ";
+/// Marks a message of [`Plain`]: what follows is the line of a key, a space, and the key.
+const DUPLICATE: &str = "duplicate key as text: ";
 
 /// The entries of one map, in their order. `text` starts with the line `---`, so that the parser's
 /// lines are the file's.
@@ -54,6 +54,9 @@ fn refused(file: &str, error: &Error) -> ArtifactError {
 
     let error = error.without_snippet();
     let at = Place { file: file.to_owned(), line: error.location().map(|place| place.line()) };
+    if let Some((line, key)) = told_duplicate(error) {
+        return ArtifactError::DuplicateKey { at: Place { line, ..at }, key };
+    }
     let message = error.to_string();
     match error {
         Error::DuplicateMappingKey { key, .. } => {
@@ -72,17 +75,18 @@ fn refused(file: &str, error: &Error) -> ArtifactError {
         Error::Budget { breach: Breach::Nodes { .. }, .. } => {
             ArtifactError::Budget { at, detail: format!("more than {MAX_NODES} values") }
         }
-        _ => match message.split_once(DUPLICATE) {
-            Some((_, key)) => {
-                let key = key.split(" at line ").next().unwrap_or(key).to_owned();
-                ArtifactError::DuplicateKey { at, key }
-            }
-            None => {
-                let detail = message.lines().next().unwrap_or_default().chars().take(300).collect();
-                ArtifactError::Yaml { at, detail }
-            }
-        },
+        _ => {
+            let detail = message.lines().next().unwrap_or_default().chars().take(300).collect();
+            ArtifactError::Yaml { at, detail }
+        }
     }
+}
+
+/// The line and the key, if this is an error of [`duplicate`].
+fn told_duplicate(error: &Error) -> Option<(Option<u64>, String)> {
+    let Error::Message { msg, .. } = error else { return None };
+    let (line, key) = msg.strip_prefix(DUPLICATE)?.split_once(' ')?;
+    Some((line.parse().ok(), key.to_owned()))
 }
 
 /// What stands at the top.
@@ -129,12 +133,12 @@ impl<'de> Visitor<'de> for TopVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top, A::Error> {
         let mut entries: Vec<Entry> = Vec::new();
         while let Some(key) = map.next_key::<Spanned<String>>()? {
-            let line = Some(key.referenced.line()).filter(|line| *line > 0);
-            let key = key.value;
-            if entries.iter().any(|entry| entry.key == key) {
+            if entries.iter().any(|entry| entry.key == key.value) {
                 return Err(duplicate(&key));
             }
             let Plain(value) = map.next_value()?;
+            let line = Some(key.referenced.line()).filter(|line| *line > 0);
+            let key = key.value;
             entries.push(Entry { key, line, value });
         }
         Ok(Top::Mapping(entries))
@@ -184,18 +188,18 @@ impl<'de> Visitor<'de> for PlainVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut values = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if values.contains_key(&key) {
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            if values.contains_key(&key.value) {
                 return Err(duplicate(&key));
             }
             let Plain(value) = map.next_value()?;
-            values.insert(key, value);
+            values.insert(key.value, value);
         }
         Ok(Value::Object(values))
     }
 }
 
-fn duplicate<E: serde::de::Error>(key: &str) -> E {
-    let key: String = key.chars().take(80).collect();
-    E::custom(format!("{DUPLICATE}{key}"))
+fn duplicate<E: serde::de::Error>(key: &Spanned<String>) -> E {
+    let text: String = key.value.chars().take(80).collect();
+    E::custom(format!("{DUPLICATE}{} {text}", key.referenced.line()))
 }

@@ -1,0 +1,17 @@
+//! Hooks and profiles, as text and as values.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that panics fails"
+)]
+
+mod event;
+mod front_matter;
+mod hook;
+mod hook_list;
+mod mutation;
+mod profile;
+mod property;
+mod written;
