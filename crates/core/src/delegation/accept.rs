@@ -1,6 +1,8 @@
 //! Which input is welcome where, and the event it becomes. The whole state-by-input table.
 
-use crate::delegation::decide::{ended, no_time_to_start, out_of_budget, too_late, unanswered};
+use crate::delegation::decide::{
+    ended, no_time_to_start, out_of_budget, over_at_once, too_late, unanswered, without_hooks,
+};
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
@@ -131,10 +133,8 @@ fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
             Some(cut_off(check, too_late(fold, now_ms), fold.in_flight_ms(check, now_ms)))
         }
         Stage::Hooking { hook, .. } => Some(match fold.hooks.point(hook) {
-            Some(HookPoint::DelegationPre | HookPoint::AttemptStart) | None => no_time_to_start(),
-            Some(HookPoint::AttemptEnd | HookPoint::DelegationPost) => {
-                ended(Outcome::Inconclusive, Code::slug("wall_timeout"))
-            }
+            Some(HookPoint::DelegationPre | HookPoint::AttemptStart) | None => over_at_once(fold),
+            Some(HookPoint::AttemptEnd | HookPoint::DelegationPost) => without_hooks(fold, now_ms),
         }),
         Stage::Opened
         | Stage::RedReady

@@ -1,12 +1,12 @@
 //! What follows of itself: the next event that needs no input, as a function of state and time.
 
-use crate::delegation::degrade::{before_act, refused};
+use crate::delegation::degrade::{before_act, by_policy, refused};
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::delegation::submission::{Progress, Submission};
 use crate::{
     CheckIndex, Code, Counting, Discrimination, Drift, Event, Finding, HookPoint, Judgement,
-    OnFailure, Outcome, Phase, Policy, RedFirst, Tier, Turn, VerdictKind, merge,
+    OnFailure, Outcome, Phase, Policy, RedFirst, Subject, Tier, Turn, VerdictKind, merge,
 };
 
 /// The next event that the machine decides alone, if there is one at `now_ms`.
@@ -14,6 +14,7 @@ pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
     match fold.stage {
         Stage::RedReady if fold.is_out_of_time(now_ms) => Some(no_time_to_start()),
         Stage::RedReady => Some(red_check(fold).unwrap_or_else(|| dispatch(fold, now_ms))),
+        Stage::Ready if fold.is_out_of_time(now_ms) => Some(over_at_once(fold)),
         Stage::Ready => Some(dispatch(fold, now_ms)),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold, now_ms),
@@ -49,6 +50,43 @@ pub(crate) fn ended(outcome: Outcome, code: Code) -> Event {
 /// The run's own time ended before the delegate got the task.
 pub(crate) fn no_time_to_start() -> Event {
     ended(Outcome::Exhausted, Code::slug("budget_wall"))
+}
+
+/// The run's own time ended before a round began. Where a claim was refused before, the policy says
+/// whether a human is called.
+pub(crate) fn over_at_once(fold: &Fold) -> Event {
+    if fold.judged.is_empty() {
+        return no_time_to_start();
+    }
+    at_once(fold, fold.policy.on_exhausted, Outcome::Exhausted, Code::slug("budget_wall"))
+}
+
+/// The run's own time ended while a hook behind a verdict was at work. A claim that the hook could
+/// still have stopped is not handed on; whatever else the verdict was, it stands.
+pub(crate) fn without_hooks(fold: &Fold, now_ms: u64) -> Event {
+    let late = || ended(Outcome::Inconclusive, Code::slug("wall_timeout"));
+    let Some(last) = fold.judged.last() else {
+        return late();
+    };
+    let code = last.code.clone();
+    match last.judgement {
+        Judgement::Pass | Judgement::Unverified => late(),
+        Judgement::Inconclusive => ended(Outcome::Inconclusive, code),
+        Judgement::Fault => ended(Outcome::Faulted, code),
+        Judgement::Fail => at_once(fold, fold.policy.on_fail, Outcome::Rejected, code),
+        Judgement::Revise => {
+            let budget = Code::slug(exhausted(fold, now_ms).unwrap_or("budget_wall"));
+            at_once(fold, fold.policy.on_exhausted, Outcome::Exhausted, budget)
+        }
+    }
+}
+
+/// A refusal with no time left to go down a ladder.
+fn at_once(fold: &Fold, on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {
+    match fold.terms {
+        Some(_) => ended(outcome, code),
+        None => by_policy(on_failure, outcome, code),
+    }
 }
 
 fn red_check(fold: &Fold) -> Option<Event> {
@@ -161,7 +199,8 @@ fn reuse(fold: &Fold, current: &Submission) -> Option<Event> {
     Some(event)
 }
 
-/// The inconclusive check whose next try is due first, if its budget leaves one.
+/// The inconclusive check whose next try is due first, if its budget leaves one. A human who could
+/// not tell is not asked again.
 fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
     let is_open = |progress: &Progress| {
         matches!(
@@ -174,7 +213,7 @@ fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
         .iter()
         .zip(&fold.checks)
         .enumerate()
-        .filter(|(_, (progress, _))| is_open(progress))
+        .filter(|(_, (progress, decl))| decl.subject != Subject::Human && is_open(progress))
         .filter_map(|(index, (progress, decl))| {
             let wait_ms = fold.policy.backoff_ms(progress.tries);
             let due_ms = progress.finished_ms.saturating_add(wait_ms);
@@ -244,7 +283,10 @@ fn verdict(fold: &Fold, current: &Submission, judgement: Judgement, code: Code) 
 
 fn drift(fold: &Fold, judgement: Judgement, code: &Code) -> Option<Drift> {
     let tier = fold.terms.as_ref().and_then(|terms| terms.tier);
+    let is_required = fold.terms.as_ref().is_some_and(|terms| terms.is_required);
     match judgement {
+        // A decision that must be verified and was not is one that nobody could judge.
+        Judgement::Unverified if is_required => drift(fold, Judgement::Inconclusive, code),
         Judgement::Pass | Judgement::Unverified => None,
         Judgement::Revise | Judgement::Fail => Some(Drift::Yellow),
         Judgement::Inconclusive if code.is_timeout() || tier >= Some(Tier::Medium) => {

@@ -26,13 +26,16 @@ pub(crate) fn before_act(fold: &Fold, turn: Turn, now_ms: u64) -> Option<Event> 
             Some(_) => ended(Outcome::Rejected, Code::slug("approval_required")),
         });
     }
-    let is_stale = !terms.is_stale_soft && terms.stale(now_ms) > 0;
-    if is_stale {
-        match fold.degraded(turn, Trigger::Freshness) {
-            None => return Some(step_down(fold, terms, turn, Trigger::Freshness, now_ms)),
-            Some(Step::CacheBundle) => {}
-            Some(_) => return Some(ended(Outcome::Rejected, Code::slug("stale_context"))),
+    if !terms.is_stale_soft && terms.stale(now_ms) > 0 {
+        // The cached bundle was not made from what is stale. A smaller model or rules would act on
+        // it, so that want of time is no reason to let them.
+        if fold.acting_step() == Some(Step::CacheBundle) {
+            return None;
         }
+        return Some(match fold.degraded(turn, Trigger::Freshness) {
+            None => step_down(fold, terms, turn, Trigger::Freshness, now_ms),
+            Some(_) => ended(Outcome::Rejected, Code::slug("stale_context")),
+        });
     }
     let ahead_ms = terms.stages.act_ms.saturating_add(terms.stages.verify_ms);
     if fold.remaining_ms(now_ms).is_some_and(|remaining_ms| remaining_ms < ahead_ms) {
@@ -64,15 +67,20 @@ pub(crate) fn refused(
     code: Code,
 ) -> Event {
     let Some(terms) = &fold.terms else {
-        return match on_failure {
-            OnFailure::Reject => ended(outcome, code),
-            OnFailure::Escalate => escalated(outcome, code),
-        };
+        return by_policy(on_failure, outcome, code);
     };
     match fold.degraded(fold.turn, Trigger::Verification) {
         None => step_down(fold, terms, fold.turn, Trigger::Verification, now_ms),
         Some(Step::Hitl) => escalated(outcome, code),
         Some(_) => ended(outcome, code),
+    }
+}
+
+/// The run does not end well, and the policy alone says whether a human is asked.
+pub(crate) fn by_policy(on_failure: OnFailure, outcome: Outcome, code: Code) -> Event {
+    match on_failure {
+        OnFailure::Reject => ended(outcome, code),
+        OnFailure::Escalate => escalated(outcome, code),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::delegation::stage::Stage;
 use crate::delegation::submission::{JudgedTurn, Progress, Submission, World};
 use crate::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding,
-    HookDecision, HookIndex, Judgement, Outcome, Phase, Policy, RedFirst, Rewrite, RunId, Step,
-    Subject, Terms, Trigger, Turn,
+    HookDecision, HookIndex, HookPoint, Judgement, Outcome, Phase, Policy, RedFirst, Rewrite,
+    RunId, Step, Subject, Terms, Trigger, Turn,
 };
 
 /// What is known of a run.
@@ -351,8 +351,21 @@ impl Fold {
         let Stage::Hooking { turn, .. } = self.stage else {
             return;
         };
-        self.failure = self.hooks.answered(hook, turn, decision).or(self.failure.take());
+        let ending = self.hooks.answered(hook, turn, decision);
+        self.failure = ending.filter(|(outcome, _)| !self.is_milder(hook, *outcome));
         self.stage = if self.failure.is_some() { Stage::Failed } else { self.hooks.behind };
+    }
+
+    /// Whether a hook behind a verdict would end the run as less than the verdict is: a broken
+    /// verifier stays one, and a refusal is not softened by a hook that could not tell.
+    fn is_milder(&self, hook: HookIndex, outcome: Outcome) -> bool {
+        let is_behind = self.hooks.point(hook) == Some(HookPoint::AttemptEnd);
+        let last = self.judged.last().filter(|_| is_behind);
+        match last.map(|last| last.judgement) {
+            Some(Judgement::Fault) => true,
+            Some(Judgement::Fail) => outcome == Outcome::Inconclusive,
+            _ => false,
+        }
     }
 
     fn verdict_merged(

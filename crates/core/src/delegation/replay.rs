@@ -158,7 +158,10 @@ fn input_of(stage: Stage, event: &Event) -> Option<Input> {
         Event::Answered { by, answer } => Input::Answered { by, answer },
         Event::Sealed { .. } => Input::Sealed,
         Event::OutcomeDecided { outcome: Outcome::Cancelled, code, .. } => Input::Cancel { code },
-        Event::OutcomeDecided { code, .. } | Event::Escalated { code, .. } if is_time(&code) => {
+        // The end of the run's time cuts a hook off, and the verdict before it keeps its code.
+        Event::OutcomeDecided { code, .. } | Event::Escalated { code, .. }
+            if is_time(&code) || matches!(stage, Stage::Hooking { .. }) =>
+        {
             Input::Timer
         }
         Event::OutcomeDecided { .. }
