@@ -12,9 +12,9 @@ use crate::schema::{Format, PolicyFinding, PolicyFindings, Schema, read};
 
 pub use hash::pack_hash;
 
-/// A pack whose hash was checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// A pack whose hash was checked. [`Pack::parse`] is the only way to get one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Pack {
     /// Its name. 1 to 200 characters.
@@ -34,6 +34,26 @@ pub struct Pack {
     /// Hash of the pack without this member: see [`pack_hash`].
     pub policy_pack_hash: String,
 }
+
+/// How a pack is read. Not an implementation of [`Deserialize`] on [`Pack`], which would let one
+/// past the check of its hash.
+#[derive(Deserialize)]
+#[serde(remote = "Pack", rename_all = "camelCase", deny_unknown_fields)]
+struct PackText {
+    policy_pack_id: String,
+    version: String,
+    issued_at: String,
+    #[serde(default)]
+    issuer: Option<String>,
+    #[serde(default)]
+    signature: Option<String>,
+    rules: BTreeMap<String, PackRules>,
+    policy_pack_hash: String,
+}
+
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Unchecked(#[serde(with = "PackText")] Pack);
 
 /// What a pack says about one decision type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,8 +132,8 @@ impl Pack {
         let document = read(text, format)?;
         let mut findings: Vec<PolicyFinding> =
             hash::finding(document.value()).into_iter().collect();
-        match document.typed::<Self>(Schema::Pack) {
-            Ok(pack) => {
+        match document.typed::<Unchecked>(Schema::Pack) {
+            Ok(Unchecked(pack)) => {
                 findings.extend(pack.findings());
                 PolicyFindings::refuse(findings).map(|_| pack)
             }

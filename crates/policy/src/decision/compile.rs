@@ -20,7 +20,8 @@ pub struct Compiled {
     /// Wall time of the run in milliseconds: its policy's `wall_ms`.
     pub deadline_ms: u64,
     /// The verifiers of the decision, the pack's first, none twice; all must pass. Empty where nothing
-    /// is acted on. Whether they must be run is [`Terms::is_required`].
+    /// is acted on, or where the verify stage has no time, which no rule then needs. Whether they must
+    /// be run is [`Terms::is_required`].
     pub methods: Vec<Method>,
     /// Tool calls in all: its policy's `max_tool_calls`.
     pub max_tool_calls: u64,
@@ -43,8 +44,7 @@ pub struct Compiled {
 pub struct Method {
     /// Its name.
     pub name: String,
-    /// Its wall time in milliseconds, 0 to [`probity_core::MAX_CHECK_MS`]; at least 1 where
-    /// verification can be required.
+    /// Its wall time in milliseconds, 1 to [`probity_core::MAX_CHECK_MS`].
     pub timeout_ms: u64,
     /// The pack asks for it.
     pub required_by_pack: bool,
@@ -294,7 +294,8 @@ impl Case<'_> {
             }
             methods.push(Method { name: name.clone(), timeout_ms, required_by_pack });
         }
-        if self.decision.actions.is_empty() { Vec::new() } else { methods }
+        let is_idle = self.decision.actions.is_empty() || timeout_ms == 0;
+        if is_idle { Vec::new() } else { methods }
     }
 
     fn ladder(&self, ready: &[Step], findings: &mut Vec<PolicyFinding>) -> Vec<Rung> {

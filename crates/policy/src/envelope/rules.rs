@@ -67,15 +67,18 @@ fn verification(envelope: &Envelope, pack: Option<&PackRules>) -> Vec<PolicyFind
     }
     let can_be_required = rules.required_above_blast_radius != Threshold::Large
         || pack.is_some_and(PackRules::requires_verification);
-    if !can_be_required {
-        return findings;
-    }
     if budget_ms == 0 && rules.verify_timeout_ms == 0 {
-        let message = "verification can be required and has no time; give the verify stage some";
         let pointer = "/stageBudgetsMs/verify";
-        findings.push(PolicyFinding::error("envelope_no_verify_time", pointer, message));
+        if can_be_required {
+            let message = "verification can be required and has no time; give its stage some";
+            findings.push(PolicyFinding::error("envelope_no_verify_time", pointer, message));
+        } else if !rules.methods.is_empty() {
+            let message =
+                "verification has no time, so the methods are not run; give its stage some";
+            findings.push(PolicyFinding::warning("envelope_no_verify_time", pointer, message));
+        }
     }
-    if rules.methods.is_empty() {
+    if can_be_required && rules.methods.is_empty() {
         let message = "verification can be required and there is no method; name one";
         let pointer = "/verification/methods";
         findings.push(PolicyFinding::error("envelope_no_methods", pointer, message));

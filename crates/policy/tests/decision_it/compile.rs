@@ -173,7 +173,7 @@ fn a_pack_that_asks_makes_the_envelopes_rules_stricter() {
     let mut envelope = open_envelope(Threshold::Large);
     envelope["verification"]["verifyTimeoutMs"] = json!(0);
     envelope["stageBudgetsMs"]["verify"] = json!(0);
-    assert!(run(&envelope, None, &sample::decision()).is_ok());
+    assert_eq!(run(&envelope, None, &sample::decision()).unwrap().methods, []);
     let pack = pack_of(json!({"requiredVerifiers": ["ledger_row"]}));
     let refused = run(&envelope, Some(&pack), &sample::decision()).unwrap_err();
     assert_eq!(refused.code(), "envelope_no_verify_time");

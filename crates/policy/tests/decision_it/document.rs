@@ -119,6 +119,22 @@ fn a_number_that_is_whole_is_an_integer() {
     }
 }
 
+/// A schema is also asked for values that were read elsewhere.
+#[test]
+fn a_schema_takes_whole_numbers_however_they_are_spelled() {
+    let text = sample::action().to_string();
+    for (to, is_legal) in [("250", true), ("250.0", true), ("2.5e2", true), ("250.5", false)] {
+        let action: Value = serde_json::from_str(&text.replace("250", to)).unwrap();
+        assert_eq!(Schema::Action.findings(&action).is_empty(), is_legal, "{to}");
+    }
+    let text = sample::decision().to_string();
+    let spelled = json!({"$serde_json::private::Number": "20.0"});
+    let pointer = "/context/features/balance/ageMs";
+    let decision: Value = serde_json::from_str(&text).unwrap();
+    let decision = sample::parse_decision(&with(decision, pointer, Some(spelled))).unwrap();
+    assert_eq!(decision.context.features["balance"].age_ms, Some(20));
+}
+
 #[test]
 fn a_name_in_snake_case_is_refused_by_name_and_not_called_missing() {
     let mut value = sample::envelope();

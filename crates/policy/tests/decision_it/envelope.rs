@@ -122,6 +122,21 @@ fn what_can_have_no_effect_is_a_warning() {
 }
 
 #[test]
+fn methods_without_time_are_a_warning_where_nothing_requires_them() {
+    let value = changed(&[
+        ("/verification/requiredAboveBlastRadius", json!("large")),
+        ("/verification/verifyTimeoutMs", json!(0)),
+        ("/stageBudgetsMs/verify", json!(0)),
+    ]);
+    let findings = parse_envelope(&value).unwrap().findings(None);
+    let found = findings.iter().find(|found| found.code == "envelope_no_verify_time").unwrap();
+    assert_eq!(found.severity, Severity::Warning);
+    let quiet = with(value, "/verification/methods", Some(json!([])));
+    let findings = parse_envelope(&quiet).unwrap().findings(None);
+    assert!(findings.iter().all(|found| found.code != "envelope_no_verify_time"));
+}
+
+#[test]
 fn every_pair_of_maximum_and_threshold_warns_exactly_where_nothing_lies_between() {
     let tiers = ["tiny", "small", "medium", "large"];
     let thresholds = ["none", "tiny", "small", "medium", "large"];

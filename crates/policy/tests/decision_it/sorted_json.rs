@@ -77,6 +77,15 @@ fn integers_are_verbatim() {
     }
 }
 
+/// Where serde_json keeps the text of a number; elsewhere it has read a float before we see it.
+#[test]
+fn an_integer_beyond_64_bits_is_verbatim_in_a_build_that_keeps_it() {
+    let spelled = "123456789012345678901234567890";
+    let value: Value = serde_json::from_str(spelled).unwrap();
+    let expected = if value.is_f64() { "1.2345678901234568e+29" } else { spelled };
+    assert_eq!(text(&value), expected);
+}
+
 #[test]
 fn a_number_that_came_as_text_is_a_number() {
     let spelled = |text: &str| json!({"$serde_json::private::Number": text});
