@@ -135,9 +135,12 @@ fn hint(text: &str) -> String {
     let ending = text.rsplit('.').next().unwrap_or(text);
     let alike: Vec<&str> =
         words.iter().copied().filter(|word| word.rsplit('.').next() == Some(ending)).collect();
-    match alike.as_slice() {
-        [only] => format!("; did you mean `{only}`?"),
-        _ => format!("{}, or starts with `custom.`", nearest::hint(text, &words))
-            .replace("?, or starts with `custom.`", "?"),
+    let meant = match alike.as_slice() {
+        [only] => Some(*only),
+        _ => nearest::nearest(text, &words),
+    };
+    match meant {
+        Some(word) => format!("; did you mean `{word}`?"),
+        None => format!("; it is one of `{}`, or starts with `{CUSTOM}`", words.join("`, `")),
     }
 }

@@ -13,7 +13,7 @@ use super::keys::Entry;
 
 /// Maps and lists inside each other.
 const MAX_DEPTH: usize = 32;
-/// Maps, lists and scalars in all.
+/// Maps, lists and scalars in all; a key is a scalar too.
 const MAX_NODES: usize = 20_000;
 /// Marks a message of [`Plain`]: what follows is the line of a key, a space, and the key.
 const DUPLICATE: &str = "duplicate key as text: ";
@@ -73,7 +73,7 @@ fn refused(file: &str, error: &Error) -> ArtifactError {
             ArtifactError::Budget { at, detail: format!("nested more than {MAX_DEPTH} deep") }
         }
         Error::Budget { breach: Breach::Nodes { .. }, .. } => {
-            ArtifactError::Budget { at, detail: format!("more than {MAX_NODES} values") }
+            ArtifactError::Budget { at, detail: format!("more than {MAX_NODES} keys and values") }
         }
         _ => {
             let detail = message.lines().next().unwrap_or_default().chars().take(300).collect();

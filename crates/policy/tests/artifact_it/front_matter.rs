@@ -171,3 +171,49 @@ fn bytes_that_are_no_text_are_refused_with_their_line() {
     let error = FrontMatter::decode("a.md", b"---\na: 1\nb: \xff\n---\n").unwrap_err();
     assert_eq!((error.code(), error.place().line), ("artifact_not_text", Some(3)));
 }
+
+#[test]
+fn what_repeats_to_the_bound_is_answered() {
+    let parts = [
+        "- ",
+        "? ",
+        "[",
+        "{",
+        "{a: ",
+        "[[],",
+        "a: ",
+        "!x ",
+        "&a ",
+        "*a ",
+        "'",
+        "\"",
+        "\\",
+        "%",
+        "|",
+        ">",
+        "#",
+        "\t",
+        " ",
+        ": ",
+        ", ",
+        "\u{85}",
+        "\r",
+        "-\n",
+        "?\n",
+        "a:\n",
+        "- a\n",
+        "#\n",
+        "...\n",
+        "--- a\n",
+        "? a\n: b\n",
+        "<<: a\n",
+    ];
+    for part in parts {
+        let text = part.repeat((MAX_ARTIFACT_BYTES - 100) / part.len());
+        for head in ["", "a: ", "a: |\n  "] {
+            if let Err(error) = FrontMatter::parse("a.md", &format!("---\n{head}{text}\n---\n")) {
+                assert!(error.to_string().len() < 500, "{part:?}: {error}");
+            }
+        }
+    }
+}

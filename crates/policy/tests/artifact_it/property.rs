@@ -122,7 +122,7 @@ proptest! {
         let _ = HookArtifact::parse("a.md", &text);
         if let Err(error) = Profile::parse("a.md", &text) {
             prop_assert!(!error.to_string().is_empty());
-            prop_assert!(error.place().line.is_none_or(|line| line >= 1 && line <= 30));
+            prop_assert!(error.place().line.is_none_or(|line| (1..=30).contains(&line)));
         }
     }
 
