@@ -6,21 +6,24 @@
 
 #[doc(hidden)]
 pub mod cli;
+mod handler;
 pub mod location;
 mod prepare;
 mod project;
 pub mod request;
 
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
+pub use probity_audit as audit;
 pub use probity_core as core;
 pub use probity_delegate as delegate;
 pub use probity_egress as egress;
 pub use probity_engine as engine;
 pub use probity_engine::Report;
+pub use probity_policy as policy;
 pub use probity_record as record;
 pub use probity_sandbox as sandbox;
 pub use probity_script as script;
 pub use probity_store as store;
 pub use probity_verifier as verifier;
-pub use project::{CONFIG_PATH, Project, ProjectError};
+pub use project::{CONFIG_PATH, POLICY_PATH, Project, ProjectError};
 pub use request::Request;

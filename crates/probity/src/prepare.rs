@@ -1,26 +1,26 @@
 //! From a request to a plan: scripts compiled, checks built, the judge's files gathered.
 
-use std::path::{Path, PathBuf};
+mod builder;
+mod decision;
+mod hooks;
+mod seal;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{CheckDecl, Code, Fault, PolicyError, RunId, Subject};
-use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate};
+use probity_core::{PolicyError, RunId, Step};
+use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate, Format};
 use probity_egress::{Client, EgressPolicy, RuleError};
-use probity_engine::{Check, Plan};
-use probity_script::{
-    EgressGate, Execution, GitCommand, Host, Limits, PoolConfig, Script, ScriptVerifier, WorkerPool,
-};
-use probity_verifier::spec::{CheckSpec, SpecError, assign_ids};
-use probity_verifier::stock::{self, Deps};
-use probity_verifier::{
-    CommandLine, GitFacts, IGNORED, JudgeFiles, PathError, Role, SnapshotRules, Verifier,
-    Workspace, WorkspaceError, undeclared_inputs,
-};
+use probity_engine::Plan;
+use probity_policy::PolicyFindings;
+use probity_verifier::spec::SpecError;
+use probity_verifier::{GitFacts, IGNORED, PathError, SnapshotRules, Workspace, WorkspaceError};
 use serde_json::Value;
 
 use crate::location::Programs;
 use crate::request::{Millis, Request};
+use builder::Builder;
 
 /// A plan, and what its author should know about it.
 #[derive(Debug)]
@@ -70,12 +70,24 @@ pub enum PrepareError {
     /// The delegate's settings.
     #[error("{0}")]
     Delegate(String),
+    /// The decision, or the envelope and pack it falls under.
+    #[error("the decision cannot be made as asked: {0}")]
+    Decision(#[from] PolicyFindings),
+    /// There is no envelope for a class of decisions.
+    #[error(
+        "there is no envelope for decisions of type `{class}`; put one into `.probity/envelopes/`, \
+         or drop the key from the request"
+    )]
+    NoEnvelope {
+        /// The class.
+        class: String,
+    },
 }
 
 impl PrepareError {
     /// The stable machine word.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::NoTask => "request_no_task",
             Self::NoCommand => "request_no_command",
@@ -87,12 +99,11 @@ impl PrepareError {
             Self::Script(_) => "script_read",
             Self::Limits(_) => "script_limits",
             Self::Delegate(_) => "request_delegate",
+            Self::Decision(findings) => findings.code(),
+            Self::NoEnvelope { .. } => "envelope_missing",
         }
     }
 }
-
-/// Wall time of a Starlark verifier that names none.
-const DEFAULT_VERIFY: Millis = Millis::new(30_000);
 
 /// Prepares a request to be run by its command.
 ///
@@ -110,16 +121,8 @@ pub fn prepare(
         return Err(PrepareError::NoCommand);
     }
     let workspace = open_workspace(request)?;
-    let config = CommandConfig {
-        resume: request.resume.clone(),
-        format: request.format.unwrap_or_default(),
-        on_error: request.on_delegate_error.unwrap_or_default(),
-        timeout_ms: request.attempt_timeout.map_or(DEFAULT_TIMEOUT_MS, Millis::get),
-        ..CommandConfig::new(request.command.iter().cloned())
-    };
-    let delegate = CommandDelegate::new(config, workspace.root(), programs.launcher.clone())
-        .map_err(|error| PrepareError::Delegate(error.to_string()))?;
-    prepare_with(request, run, programs, workspace, Arc::new(delegate))
+    let delegate = command(request, &request.command, request.format, &workspace, programs)?;
+    prepare_with(request, run, programs, workspace, delegate)
 }
 
 /// Prepares a request for a delegate that is given.
@@ -136,21 +139,62 @@ pub fn prepare_with(
     let mut builder = Builder::new(request, programs, workspace)?;
     builder.add_stock_checks()?;
     builder.add_scripts()?;
-    let Builder { checks, judge, rules, warnings, workspace, .. } = builder;
+    let governed = builder.govern()?;
+    builder.add_hooks()?;
+    let Builder { mut checks, hooks, judge, rules, warnings, workspace, .. } = builder;
+    checks.sort_by_key(|check| check.decl.subject.rank());
+    let mut rungs = Vec::new();
+    for (step, rung) in &request.rungs {
+        let command = command(request, &rung.command, rung.format, &workspace, programs)?;
+        rungs.push((Step::from(*step), command));
+    }
+    let mut policy = request.policy()?;
+    if let Some(governed) = &governed {
+        governed.bound(&mut policy, request);
+    }
+    let facts = Arc::new(GitFacts::new(programs.launcher.clone()));
+    let (terms, decision, envelope) = match governed {
+        Some(it) => (Some(it.terms), it.shown, it.envelope),
+        None => (None, Value::Null, Vec::new()),
+    };
     let plan = Plan {
-        run,
         request: serde_json::to_vec(request).unwrap_or_default(),
-        task: request.task.as_str().into(),
-        policy: request.policy()?,
+        system_prompt: request.system_prompt.as_deref().map(Into::into),
+        agent: request.agent.as_deref().unwrap_or_default().into(),
+        policy,
         checks,
-        delegate,
-        workspace,
+        hooks,
+        terms,
+        envelope,
+        decision: Arc::new(decision),
+        rungs,
         snapshot: rules,
-        facts: Arc::new(GitFacts::new(programs.launcher.clone())),
         judge: Arc::new(judge),
         attempt_timeout: request.attempt_timeout.map(|millis| Duration::from_millis(millis.get())),
+        ..Plan::new(run, request.task.as_str(), delegate, workspace, facts)
     };
     Ok(Prepared { plan, warnings })
+}
+
+/// A delegate that is a command.
+fn command(
+    request: &Request,
+    argv: &[String],
+    format: Option<Format>,
+    workspace: &Workspace,
+    programs: &Programs,
+) -> Result<Arc<dyn Delegate>, PrepareError> {
+    let is_usual = argv == request.command.as_slice();
+    let config = CommandConfig {
+        resume: request.resume.clone().filter(|_| is_usual),
+        format: format.unwrap_or_default(),
+        on_error: request.on_delegate_error.unwrap_or_default(),
+        timeout_ms: request.attempt_timeout.map_or(DEFAULT_TIMEOUT_MS, Millis::get),
+        ..CommandConfig::new(argv.iter().cloned())
+    };
+    let delegate = CommandDelegate::new(config, workspace.root(), programs.launcher.clone())
+        .map_err(|error| PrepareError::Delegate(error.to_string()))?;
+    Ok(Arc::new(delegate))
 }
 
 /// Opens the workspace that a request names; the current folder where it names none.
@@ -161,173 +205,6 @@ pub fn open_workspace(request: &Request) -> Result<Arc<Workspace>, PrepareError>
     let given = request.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
     let absolute = std::path::absolute(&given).unwrap_or(given);
     Ok(Arc::new(Workspace::open(absolute)?))
-}
-
-/// What a plan is put together from.
-struct Builder<'a> {
-    request: &'a Request,
-    deps: Deps,
-    pool: Arc<WorkerPool>,
-    workspace: Arc<Workspace>,
-    checks: Vec<Check>,
-    judge: JudgeFiles,
-    rules: SnapshotRules,
-    warnings: Vec<String>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(
-        request: &'a Request,
-        programs: &Programs,
-        workspace: Arc<Workspace>,
-    ) -> Result<Self, PrepareError> {
-        let egress = egress(request)?;
-        let pool = WorkerPool::new(PoolConfig::new(programs.worker.clone()))
-            .map_err(|error| PrepareError::Limits(error.to_string()))?;
-        let mut judge = JudgeFiles::new(Arc::clone(&workspace));
-        for path in &request.sealed {
-            judge = judge.file(path)?;
-        }
-        for glob in &request.may_change {
-            judge = judge.may_change(glob)?;
-        }
-        Ok(Self {
-            request,
-            deps: Deps { launcher: programs.launcher.clone(), egress },
-            pool: Arc::new(pool),
-            rules: snapshot_rules(request, &workspace)?,
-            workspace,
-            checks: Vec::new(),
-            judge,
-            warnings: Vec::new(),
-        })
-    }
-
-    fn add_stock_checks(&mut self) -> Result<(), PrepareError> {
-        let ids = assign_ids(&self.request.expect)?;
-        for (spec, id) in self.request.expect.iter().zip(ids) {
-            let verifier: Arc<dyn Verifier> = Arc::from(stock::build(spec, &self.deps)?);
-            self.seal_inputs(spec, &id)?;
-            self.watch_target(spec)?;
-            if spec.kind() == "changes_only" {
-                self.warn_of_ignored(&id);
-            }
-            self.checks.push(Check { decl: spec.declare(id), verifier });
-        }
-        Ok(())
-    }
-
-    /// Puts everything a check is decided by under seal: declared inputs, and files of the
-    /// workspace that its command line runs.
-    fn seal_inputs(&mut self, spec: &CheckSpec, id: &Code) -> Result<(), PrepareError> {
-        let inputs = spec.inputs();
-        let command = spec.command_line().map(CommandLine::of_line);
-        let named = command.as_ref().map(|command| command.files_named_in(&self.workspace));
-        let judges = named.into_iter().flatten().filter(|file| file.role == Role::Judge);
-        let judges: Vec<String> = judges.map(|file| file.path).collect();
-        self.judge = self.judge.clone().check_inputs(&inputs, &judges, spec.may_change())?;
-        // One pattern alone may be meant for files that are not to appear, so this is no error.
-        let matches =
-            |glob: &String| !self.workspace.glob(glob, 1).is_ok_and(|found| found.is_empty());
-        if !inputs.is_empty() && !inputs.iter().any(matches) {
-            self.warnings.push(format!(
-                "check `{id}` seals no file: nothing matches `{}`; write inputs= once for each pattern",
-                inputs.join("`, `")
-            ));
-        }
-        if let Some(command) = &command {
-            self.warn_of_undeclared(spec, id, command);
-        }
-        Ok(())
-    }
-
-    fn warn_of_undeclared(&mut self, spec: &CheckSpec, id: &Code, command: &CommandLine) {
-        if command.has_unresolved_words() {
-            self.warnings.push(format!(
-                "check `{id}` runs a script that its command line does not spell out, so it is not \
-                 sealed: name it plainly, or declare it with inputs="
-            ));
-        }
-        let undeclared = undeclared_inputs(command, &spec.inputs());
-        if !undeclared.is_empty() {
-            self.warnings.push(format!(
-                "check `{id}` does not declare all the files that decide it, so the delegate could \
-                 edit them: add inputs={}",
-                undeclared.join(",inputs=")
-            ));
-        }
-    }
-
-    /// What the snapshot leaves out, `changes_only` does not see.
-    fn warn_of_ignored(&mut self, id: &Code) {
-        let is_there = |name: &&str| matches!(self.workspace.stat_link(name), Ok(Some(_)));
-        let unseen: Vec<&str> = build_folders().filter(is_there).collect();
-        if !unseen.is_empty() {
-            self.warnings.push(format!(
-                "check `{id}` does not look into {}: the snapshot leaves these folders out",
-                unseen.join(", ")
-            ));
-        }
-    }
-
-    /// A target inside an ignored folder is looked at all the same.
-    fn watch_target(&mut self, spec: &CheckSpec) -> Result<(), PrepareError> {
-        if let Some(path) = spec.compared_path() {
-            let rules = std::mem::take(&mut self.rules);
-            self.rules = rules.always(&self.workspace, [path])?;
-        }
-        Ok(())
-    }
-
-    fn add_scripts(&mut self) -> Result<(), PrepareError> {
-        let mut scripts = Vec::new();
-        for source in &self.request.verify {
-            scripts.push(Script::new("verify", source.as_str()).map_err(script_error)?);
-        }
-        for path in &self.request.verify_files {
-            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            scripts.push(Script::from_file(&absolute).map_err(script_error)?);
-        }
-        for script in scripts {
-            self.add_script(script)?;
-        }
-        Ok(())
-    }
-
-    fn add_script(&mut self, script: Script) -> Result<(), PrepareError> {
-        let timeout_ms = self.request.verify_timeout.unwrap_or(DEFAULT_VERIFY).get();
-        let id = self.free_id(script.name());
-        self.judge = match script.source_path() {
-            Some(path) => self.judge.clone().file(path)?,
-            None => self.judge.clone().text("verify", script.source().as_bytes()),
-        };
-        let limits =
-            Limits { wall_ms: timeout_ms.min(Limits::default().wall_ms), ..Limits::default() };
-        let host = Host {
-            http: Some(Arc::new(EgressGate::new(self.deps.egress.clone()))),
-            git: Some(Arc::new(GitCommand::new(self.deps.launcher.clone()))),
-            ..Host::default()
-        };
-        let args = Value::Object(self.request.verify_args.clone());
-        let execution = Execution::Worker(Arc::clone(&self.pool));
-        let verifier = ScriptVerifier::new(script, args, host, limits, execution)
-            .map_err(|fault: Fault| PrepareError::Limits(fault.message))?;
-        let decl = CheckDecl { id, subject: Subject::World, timeout_ms };
-        self.checks.push(Check { decl, verifier: Arc::new(verifier) });
-        Ok(())
-    }
-
-    /// The script's file name, with a number where another check has it.
-    fn free_id(&self, name: &str) -> Code {
-        let stem = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
-        let first = Code::slug(&stem);
-        let is_free = |id: &Code| self.checks.iter().all(|check| check.decl.id != *id);
-        (2_u32..)
-            .map(|number| Code::slug(&format!("{number}_{first}")))
-            .find(|id| is_free(id))
-            .filter(|_| !is_free(&first))
-            .unwrap_or(first)
-    }
 }
 
 /// What the snapshot leaves out. A check that asks what changed at all sees installed dependencies
@@ -347,10 +224,6 @@ fn snapshot_rules(request: &Request, workspace: &Workspace) -> Result<SnapshotRu
 /// Folders that tools fill while they build and test.
 fn build_folders() -> impl Iterator<Item = &'static str> {
     IGNORED.iter().copied().filter(|name| !matches!(*name, "node_modules" | ".venv"))
-}
-
-fn script_error(error: impl std::fmt::Display) -> PrepareError {
-    PrepareError::Script(error.to_string())
 }
 
 fn egress(request: &Request) -> Result<Client, PrepareError> {

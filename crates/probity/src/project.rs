@@ -1,28 +1,39 @@
-//! The project's own configuration: `.probity/probity.toml`, the defaults of every request.
+//! The project's own policy: `.probity/probity.toml`, the defaults of every request, and the folders
+//! beside it.
+
+mod folder;
+mod policy;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use probity_core::Digest;
+use probity_policy::{ArtifactError, Place, PolicyFindings, Profile, distinct_names, in_order};
 use probity_record::blob_digest;
 use probity_verifier::{CommandLine, Role, TrustError, TrustKind, TrustStore, Workspace};
+use serde_json::Value;
 
 use crate::location;
-use crate::request::{Format, Request, RequestError};
+use crate::request::{Format, Method, Request, RequestError, Rung, RungStep};
+pub(crate) use policy::Policy;
 
+/// Where the policy of a project is, below the workspace.
+pub const POLICY_PATH: &str = ".probity";
 /// Where the configuration is, below the workspace.
 pub const CONFIG_PATH: &str = ".probity/probity.toml";
 
 /// A project with its configuration.
 #[derive(Debug, Clone)]
 pub struct Project {
-    /// The configuration file.
+    /// The configuration file; the folder, where the project has policy and no configuration.
     pub path: PathBuf,
     /// What it asks for, paths made absolute.
     pub defaults: Request,
-    /// What it is trusted as: the configuration, every verifier file it names, and the files of the
-    /// project that its command lines run, as bytes.
+    /// What it is trusted as: the configuration, every verifier file it names, the files of the
+    /// project that its command lines run, and its hooks, profiles, envelopes and verifiers, as
+    /// bytes.
     pub digest: Digest,
+    pub(crate) policy: Policy,
 }
 
 /// The project's configuration cannot be used.
@@ -39,6 +50,65 @@ pub enum ProjectError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A file of its folder cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A folder holds more files than are read.
+    #[error("`{path}` holds more than {max} files")]
+    TooMany {
+        /// The folder.
+        path: PathBuf,
+        /// The bound.
+        max: usize,
+    },
+    /// A hook or a profile.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// An envelope or a pack.
+    #[error("`{path}`: {findings}")]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        findings: PolicyFindings,
+    },
+    /// Two files say the same.
+    #[error("there are two files with a {what} `{name}`; remove one")]
+    Twice {
+        /// What they are.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A request names a profile that is not there.
+    #[error("there is no profile `{name}` in `.probity/agents/`{hint}")]
+    NoProfile {
+        /// The name.
+        name: String,
+        /// The names that are there.
+        hint: String,
+    },
+    /// A profile names a hook that is not there.
+    #[error("profile `{profile}` names the hook `{hook}`, which is not in `.probity/hooks/`")]
+    NoHook {
+        /// The profile.
+        profile: String,
+        /// The hook.
+        hook: String,
+    },
+    /// A profile's checks or bounds are not those of a request.
+    #[error("profile `{profile}`: {detail}")]
+    Profile {
+        /// The profile.
+        profile: String,
+        /// What is wrong.
+        detail: String,
     },
     /// Nobody allowed it.
     #[error(
@@ -65,6 +135,14 @@ impl ProjectError {
         match self {
             Self::Request(error) => error.code(),
             Self::Verifier { .. } => "project_verifier",
+            Self::File { .. } => "project_file",
+            Self::TooMany { .. } => "project_too_many",
+            Self::Artifact(error) => error.code(),
+            Self::Policy { .. } => "project_policy",
+            Self::Twice { .. } => "project_twice",
+            Self::NoProfile { .. } => "profile_missing",
+            Self::NoHook { .. } => "profile_hook_missing",
+            Self::Profile { .. } => "profile_request",
             Self::Untrusted { .. } => "project_untrusted",
             Self::Trust(error) => error.code(),
             Self::NoHome => "store_no_home",
@@ -73,23 +151,32 @@ impl ProjectError {
 }
 
 impl Project {
-    /// Reads the configuration of the project at `root`; `None` where there is none.
+    /// Reads the policy of the project at `root`; `None` where there is none.
     ///
     /// # Errors
-    /// [`ProjectError`] if it cannot be read or is no request.
+    /// [`ProjectError`] if a file of it cannot be read or is not what it should be.
     pub fn find(root: &Path) -> Result<Option<Self>, ProjectError> {
         let path = root.join(CONFIG_PATH);
-        if path.symlink_metadata().is_err() {
+        if path.symlink_metadata().is_ok() {
+            return Self::load(&path, root).map(Some);
+        }
+        let policy = Policy::load(root)?;
+        if policy.is_empty() {
             return Ok(None);
         }
-        Self::load(&path, root).map(Some)
+        Self::build(root.join(POLICY_PATH), Request::default(), Vec::new(), policy, root).map(Some)
     }
 
-    /// Reads a configuration. Its paths are relative to `root`, the project's folder.
+    /// Reads a configuration, or a `.probity` folder without one. Its paths are relative to `root`,
+    /// the project's folder.
     ///
     /// # Errors
-    /// [`ProjectError`] if it cannot be read or is no request.
+    /// As [`Project::find`].
     pub fn load(path: &Path, root: &Path) -> Result<Self, ProjectError> {
+        if path.is_dir() {
+            let policy = Policy::load(root)?;
+            return Self::build(path.to_path_buf(), Request::default(), Vec::new(), policy, root);
+        }
         let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
         if !std::fs::metadata(path).map_err(failed)?.is_file() {
             return Err(failed(std::io::Error::other("it is no regular file")).into());
@@ -97,23 +184,134 @@ impl Project {
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let mut defaults = Request::parse(&text, Format::Toml, &path.display().to_string())?;
         let mut parts = vec![blob_digest(text.as_bytes())];
-        for file in &mut defaults.verify_files {
+        for file in defaults.files_mut() {
             *file = root.join(&*file);
             let source = std::fs::read(&*file)
                 .map_err(|source| ProjectError::Verifier { path: file.clone(), source })?;
             parts.push(blob_digest(&source));
         }
-        parts.extend(commands(&defaults, root)?);
         defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
             *workspace = root.join(&*workspace);
         }
-        let bytes: Vec<u8> = parts.iter().flat_map(|part| *part.as_bytes()).collect();
-        Ok(Self { path: path.to_path_buf(), defaults, digest: blob_digest(&bytes) })
+        Self::build(path.to_path_buf(), defaults, parts, Policy::load(root)?, root)
     }
 
-    /// Refuses a configuration that nobody allowed, by its exact hash. Also one that runs nothing: it
-    /// can exempt files from the seal or open hosts.
+    fn build(
+        path: PathBuf,
+        mut defaults: Request,
+        mut parts: Vec<Digest>,
+        policy: Policy,
+        root: &Path,
+    ) -> Result<Self, ProjectError> {
+        parts.extend(commands(&defaults, root)?);
+        parts.extend(&policy.digests);
+        defaults.sealed.extend(policy.files.iter().cloned());
+        let bytes: Vec<u8> = parts.iter().flat_map(|part| *part.as_bytes()).collect();
+        Ok(Self { path, defaults, digest: blob_digest(&bytes), policy })
+    }
+
+    /// A request with what the project says: its defaults, the profile it names, every hook, and the
+    /// envelope of its decision. Checks, hooks and verifiers of all of them count: a caller adds to
+    /// them and never removes one.
+    ///
+    /// # Errors
+    /// [`ProjectError`] if the request names a profile that is not there or cannot be used, or two
+    /// hooks share a name.
+    pub fn apply(&self, request: Request) -> Result<Request, ProjectError> {
+        let mut request = request;
+        let callers = std::mem::take(&mut request.hooks);
+        let named = request.agent.clone().or_else(|| self.defaults.agent.clone());
+        let request = match named {
+            None => request,
+            Some(name) => request.over(self.profile(&name)?),
+        };
+        let mut request = request.over(self.defaults.clone());
+        // The caller's come last, whatever their priority: one that rewrites the claim must not do
+        // so before the operator's have seen it.
+        let mut hooks = self.policy.hooks.clone();
+        hooks.append(&mut request.hooks);
+        hooks = in_order(hooks);
+        hooks.extend(in_order(callers));
+        distinct_names(&hooks, &Place::file(&self.path.display().to_string()))?;
+        request.hooks = hooks;
+        for (name, method) in &self.policy.methods {
+            request.methods.entry(name.clone()).or_insert_with(|| method.clone());
+        }
+        if let Some(class) = request.decision_class() {
+            if let Some(envelope) = self.policy.envelopes.get(&class) {
+                request.envelope = Some(envelope.clone());
+            }
+            if let Some(pack) = self.policy.pack_for(&class) {
+                request.policy_pack = Some(pack.clone());
+            }
+        }
+        Ok(request)
+    }
+
+    /// What a profile says, as a request.
+    ///
+    /// # Errors
+    /// As [`Project::apply`].
+    pub fn profile(&self, name: &str) -> Result<Request, ProjectError> {
+        let found = self.policy.profiles.values().find(|profile| profile.name.as_str() == name);
+        let profile = found.ok_or_else(|| {
+            let names: Vec<&str> = self.policy.profiles.keys().map(|name| name.as_str()).collect();
+            let hint = match names.is_empty() {
+                true => String::new(),
+                false => format!("; there are {}", names.join(", ")),
+            };
+            ProjectError::NoProfile { name: name.to_owned(), hint }
+        })?;
+        self.request_of(profile)
+    }
+
+    fn request_of(&self, profile: &Profile) -> Result<Request, ProjectError> {
+        let failed =
+            |detail: String| ProjectError::Profile { profile: profile.name.to_string(), detail };
+        let mut request: Request = serde_json::from_value(Value::Object(profile.request.clone()))
+            .map_err(|error| failed(error.to_string()))?;
+        let delegate = profile.delegate()?;
+        request.command.clone_from(&delegate.command);
+        request.resume.clone_from(&delegate.resume);
+        request.format = format_of(delegate.format.as_deref()).map_err(failed)?;
+        request.agent = Some(profile.name.to_string());
+        request.kind = Some(profile.kind.clone());
+        request.decision_type.clone_from(&profile.decision_type);
+        request.system_prompt =
+            Some(profile.system_prompt.clone()).filter(|prompt| !prompt.is_empty());
+        for (step, rung) in &profile.rungs {
+            let step: RungStep = serde_json::from_value(step.as_str().into())
+                .map_err(|error| failed(error.to_string()))?;
+            let format = format_of(rung.format.as_deref()).map_err(failed)?;
+            request.rungs.insert(step, Rung { command: rung.command.clone(), format });
+        }
+        if let Some(root) = self.root() {
+            request.verify_files.iter_mut().for_each(|file| *file = root.join(&*file));
+        }
+        for hook in &profile.hooks {
+            match hook {
+                probity_policy::HookRef::Inline(hook) => request.hooks.push(hook.clone()),
+                // Every hook of the folder is called for every delegation.
+                probity_policy::HookRef::Named(name) => {
+                    if self.policy.hooks.iter().all(|hook| hook.name != *name) {
+                        let profile = profile.name.to_string();
+                        return Err(ProjectError::NoHook { profile, hook: name.to_string() });
+                    }
+                }
+            }
+        }
+        Ok(request)
+    }
+
+    fn root(&self) -> Option<&Path> {
+        let folder =
+            if self.path.ends_with(POLICY_PATH) { Some(&*self.path) } else { self.path.parent() };
+        folder.and_then(Path::parent)
+    }
+
+    /// Refuses a project that nobody allowed, by its exact hash. Also one that runs nothing: it can
+    /// exempt files from the seal or open hosts.
     ///
     /// # Errors
     /// [`ProjectError::Untrusted`], or the list of what is trusted cannot be read.
@@ -142,11 +340,17 @@ impl Project {
     }
 }
 
+fn format_of(format: Option<&str>) -> Result<Option<probity_delegate::Format>, String> {
+    let parse = |word: &str| serde_json::from_value(word.into()).map_err(|error| error.to_string());
+    format.map(parse).transpose()
+}
+
 /// The scripts that checks run by name: trusting a command line means trusting them too.
 fn commands(defaults: &Request, root: &Path) -> Result<Vec<Digest>, ProjectError> {
     let Ok(workspace) = Workspace::open(root) else { return Ok(Vec::new()) };
     let mut files = BTreeSet::new();
-    for line in defaults.expect.iter().filter_map(|check| check.command_line()) {
+    let methods = defaults.methods.values().filter_map(Method::check);
+    for line in defaults.expect.iter().chain(methods).filter_map(|check| check.command_line()) {
         let named = CommandLine::of_line(line).files_named_in(&workspace);
         files.extend(named.into_iter().filter(|it| it.role == Role::Judge).map(|it| it.path));
     }

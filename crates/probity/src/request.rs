@@ -1,25 +1,31 @@
 //! What a caller asks for: one task, one delegate, the checks, the bounds.
 
 mod file;
+mod method;
 mod millis;
+mod rung;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use probity_core::{Counting, OnFailure, Policy, PolicyError, RedFirst, RunId};
+use probity_core::{Code, Counting, OnFailure, Policy, PolicyError, RedFirst, RunId};
 use probity_delegate::{Format as OutputFormat, OnError};
+use probity_policy::{Envelope, HookArtifact};
 use probity_verifier::spec::CheckSpec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 pub use file::{Format, RequestError};
+pub use method::Method;
 pub use millis::Millis;
+pub use rung::{Rung, RungStep};
 
 /// A request, as it stands in a request file (JSON, YAML or TOML) and, resolved, in the run's record.
 ///
 /// Keys of seed 000's request keep their names: `task`, `verify`, `max_verify_retries`, `id`,
-/// `parent_id`. Its keys `agent`, `model`, `tools`, `hooks` and `system_prompt` are known but not
-/// built: naming one is an error, never silently ignored.
+/// `parent_id`, `agent`, `hooks`, `system_prompt`. Its keys `model` and `tools` are known but not built:
+/// naming one is an error, never silently ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
@@ -29,6 +35,16 @@ pub struct Request {
     /// Name of the run that this one is part of. Recorded, not interpreted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<RunId>,
+    /// Name of a profile of the project: a file in `.probity/agents/`. What the profile checks is
+    /// checked besides what the request asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What kind of delegate it is, for reports. By default the profile's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Code>,
+    /// What the delegate is to be; said before the task, once in a conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
     /// What is to be done, in words for the delegate.
     pub task: String,
     /// The delegate's command line. `{prompt}` stands for the prompt; without it the prompt is
@@ -65,6 +81,29 @@ pub struct Request {
     /// Wall time of each Starlark verifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify_timeout: Option<Millis>,
+    /// Hooks of this request, beside those of the project and the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookArtifact>,
+    /// Delegates that act in the place of `command` when a decision falls back.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rungs: BTreeMap<RungStep, Rung>,
+    /// The class of decisions that the task belongs to: it runs under the envelope of that class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision_type: Option<String>,
+    /// What is known of the decision: actor, context, plan, actions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Value>,
+    /// The envelope, where the project has none for the decision's class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Envelope>,
+    /// The policy pack beside it, where the project has none: as it was issued, since its hash covers
+    /// every member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_pack: Option<Value>,
+    /// Verifiers that envelopes name: checks, or files of verifiers. The project's come before a
+    /// caller's of the same name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub methods: BTreeMap<String, Method>,
     /// Retries after a rejected claim. Absent means 2, 0 means verify once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_verify_retries: Option<i64>,
@@ -143,6 +182,13 @@ impl Request {
         Ok(policy)
     }
 
+    /// The class of decisions that the task belongs to, whichever key says it.
+    #[must_use]
+    pub fn decision_class(&self) -> Option<String> {
+        let inside = || self.decision.as_ref()?.get("decisionType")?.as_str().map(str::to_owned);
+        self.decision_type.clone().or_else(inside)
+    }
+
     /// Fills in what this request leaves open from another one, such as the project's defaults.
     /// Checks, verifiers, hosts and globs of both count: a caller adds to a project's checks and
     /// never removes one.
@@ -150,9 +196,16 @@ impl Request {
     pub fn over(self, defaults: Self) -> Self {
         let mut verify_args = defaults.verify_args;
         verify_args.extend(self.verify_args);
+        let mut methods = self.methods;
+        methods.extend(defaults.methods);
+        let mut rungs = defaults.rungs;
+        rungs.extend(self.rungs);
         Self {
             id: self.id.or(defaults.id),
             parent_id: self.parent_id.or(defaults.parent_id),
+            agent: self.agent.or(defaults.agent),
+            kind: self.kind.or(defaults.kind),
+            system_prompt: self.system_prompt.or(defaults.system_prompt),
             task: if self.task.is_empty() { defaults.task } else { self.task },
             command: if self.command.is_empty() {
                 defaults.command.clone()
@@ -169,6 +222,13 @@ impl Request {
             verify_files: joined(defaults.verify_files, self.verify_files),
             verify_args,
             verify_timeout: self.verify_timeout.or(defaults.verify_timeout),
+            hooks: joined(defaults.hooks, self.hooks),
+            rungs,
+            decision_type: self.decision_type.or(defaults.decision_type),
+            decision: self.decision.or(defaults.decision),
+            envelope: defaults.envelope.or(self.envelope),
+            policy_pack: defaults.policy_pack.or(self.policy_pack),
+            methods,
             max_verify_retries: self.max_verify_retries.or(defaults.max_verify_retries),
             counting: self.counting.or(defaults.counting),
             timeout: self.timeout.or(defaults.timeout),

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Request;
+use super::{Method, Request};
 
 /// The longest request file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Keys of seed 000's request whose part is not built.
-const UNBUILT: [&str; 5] = ["agent", "model", "tools", "hooks", "system_prompt"];
+const UNBUILT: [&str; 2] = ["model", "tools"];
 
 /// How a request is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +130,17 @@ impl Request {
         serde_json::from_value(value).map_err(|error| failed(error.to_string()))
     }
 
+    /// The files of verifiers that the request names.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let methods = self.methods.values_mut().filter_map(Method::file_mut);
+        self.verify_files.iter_mut().chain(methods)
+    }
+
     fn rebase(&mut self, folder: &Path) {
-        for path in self.workspace.iter_mut().chain(&mut self.verify_files) {
+        if let Some(workspace) = &mut self.workspace {
+            *workspace = folder.join(&*workspace);
+        }
+        for path in self.files_mut() {
             *path = folder.join(&*path);
         }
     }

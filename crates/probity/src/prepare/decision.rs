@@ -1,0 +1,142 @@
+//! The envelope of a decision, as the bounds, terms and checks of its run.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use probity_core::{CheckDecl, Policy, RedFirst, Step, Subject, Terms};
+use probity_engine::{Check, Decider};
+use probity_policy::{Compiled, Decision, Format, Pack, PolicyFinding, compile};
+use probity_script::Script;
+use probity_verifier::Verifier;
+use serde_json::{Value, json};
+
+use super::PrepareError;
+use super::builder::{Builder, human, script_error};
+use crate::request::{Method, Request};
+
+/// What an envelope comes to for a run.
+pub(super) struct Governed {
+    pub(super) terms: Terms,
+    /// The decision as checks and hooks see it.
+    pub(super) shown: Value,
+    /// The envelope and the pack's rules, as the terms name them.
+    pub(super) envelope: Vec<u8>,
+    deadline_ms: u64,
+    max_tool_calls: u64,
+}
+
+impl Governed {
+    /// Tightens the bounds of the run.
+    pub(super) fn bound(&self, policy: &mut Policy, request: &Request) {
+        let wall_ms = policy.wall_ms.unwrap_or(u64::MAX).min(self.deadline_ms);
+        let tool_calls = policy.max_tool_calls.unwrap_or(u64::MAX).min(self.max_tool_calls);
+        policy.wall_ms = Some(wall_ms);
+        policy.max_tool_calls = Some(tool_calls);
+        // The deadline runs from the opening, so checks before the act must be asked for.
+        policy.red_first = request.red_first.unwrap_or(RedFirst::Off);
+    }
+}
+
+impl Builder<'_> {
+    /// Compiles the envelope of the request's decision, if it is one, and adds its methods as checks
+    /// where the decision must be verified.
+    pub(super) fn govern(&mut self) -> Result<Option<Governed>, PrepareError> {
+        let request = self.request;
+        let Some(class) = request.decision_class() else { return Ok(None) };
+        let envelope = request.envelope.as_ref();
+        let envelope = envelope.ok_or_else(|| PrepareError::NoEnvelope { class: class.clone() })?;
+        let decision = decision(request, &class)?;
+        let ready: Vec<Step> = request.rungs.keys().map(|step| Step::from(*step)).collect();
+        let registered = |name: &str| request.methods.contains_key(name);
+        let pack =
+            request.policy_pack.as_ref().map(|pack| Pack::parse(&pack.to_string(), Format::Json));
+        let pack = pack.transpose()?;
+        let compiled = compile(envelope, pack.as_ref(), &decision, now_ms(), &ready, registered)?;
+        self.say(&compiled);
+        if compiled.terms.is_required {
+            for method in &compiled.methods {
+                let named = request.methods.get(&method.name);
+                self.add_method(&method.name, named, method.timeout_ms.max(1))?;
+            }
+        }
+        let shown = shown(&decision);
+        let Compiled { terms, bytes, deadline_ms, max_tool_calls, .. } = compiled;
+        Ok(Some(Governed { terms, shown, envelope: bytes, deadline_ms, max_tool_calls }))
+    }
+
+    fn say(&mut self, compiled: &Compiled) {
+        let text = |finding: &PolicyFinding| {
+            format!("{} [{}] {}", finding.pointer, finding.code, finding.message)
+        };
+        self.warnings.extend(compiled.blocks.iter().map(text));
+        self.warnings.extend(compiled.warnings.iter().map(text));
+    }
+
+    /// A method under its envelope: out of its time it is inconclusive.
+    fn add_method(
+        &mut self,
+        name: &str,
+        method: Option<&Method>,
+        timeout_ms: u64,
+    ) -> Result<(), PrepareError> {
+        let id = self.free_id(name);
+        let mut subject = Subject::World;
+        let verifier: Arc<dyn Verifier> = match method {
+            // The compiler refuses a method that is not registered.
+            None => return Ok(()),
+            Some(Method::File { file }) if file.extension().is_some_and(|it| it == "py") => {
+                self.judge = self.judge.clone().file(file)?;
+                return Ok(());
+            }
+            Some(Method::File { file }) => {
+                let script = Script::from_file(file).map_err(script_error)?;
+                self.script_verifier(script, timeout_ms)?
+            }
+            Some(Method::Check(spec)) => {
+                if let Some(human) = human(spec) {
+                    self.checks.push(Check { decl: spec.declare(id), by: Decider::Human(human) });
+                    return Ok(());
+                }
+                subject = spec.subject();
+                self.stock_verifier(spec, &id)?
+            }
+        };
+        let decl = CheckDecl { id: id.clone(), subject, timeout_ms };
+        self.checks.push(Check::verifier(decl, verifier));
+        Ok(())
+    }
+}
+
+/// What the request says of its decision, with its class filled in.
+///
+/// # Errors
+/// [`PrepareError::Decision`] with everything that is wrong with it.
+pub(crate) fn decision(request: &Request, class: &str) -> Result<Decision, PrepareError> {
+    let mut value = request.decision.clone().unwrap_or_else(|| json!({}));
+    if let Value::Object(members) = &mut value {
+        members.entry("decisionType").or_insert_with(|| class.into());
+        let plan = members.entry("plan").or_insert_with(|| json!({}));
+        if let Value::Object(plan) = plan {
+            let words = || request.task.chars().take(200).collect::<String>().into();
+            plan.entry("summary").or_insert_with(words);
+        }
+    }
+    Ok(Decision::parse(&value)?)
+}
+
+/// The decision, with its first action once more under a name of its own, as seed 001's verifiers
+/// read it.
+fn shown(decision: &Decision) -> Value {
+    let mut shown = serde_json::to_value(decision).unwrap_or(Value::Null);
+    if let Value::Object(members) = &mut shown {
+        let actions = members.entry("actions").or_insert_with(|| json!([]));
+        let first = actions.get(0).cloned().unwrap_or(Value::Null);
+        members.insert("action".to_owned(), first);
+    }
+    shown
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
