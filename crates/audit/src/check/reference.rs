@@ -40,7 +40,7 @@ impl Case<'_> {
         let origin = origin.and_then(|origin| origin.policy_pack_hash.as_deref());
         let referred = self.facts.text(&["dteRef", "policyPackHash"]);
         if let Some(referred) = referred
-            && (given.is_some() || origin.is_some())
+            && origin.is_some()
             && given != Some(referred)
             && origin != Some(referred)
         {

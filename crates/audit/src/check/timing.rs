@@ -67,7 +67,10 @@ impl Case<'_> {
             let message = format!("a window of {window} ms under a deadline of {deadline} ms");
             findings.add(&rule::WINDOW_DIFFERS, "/decisionWindowMs", message);
         }
-        let bound = [window, deadline].into_iter().flatten().min();
+        // A pack's window stands in for the deadline of an envelope that is not there.
+        let defaults = self.rules.and_then(|rules| rules.dte_defaults);
+        let default = defaults.filter(|_| deadline.is_none()).and_then(|d| d.decision_window_ms);
+        let bound = [window, deadline, default].into_iter().flatten().min();
         if let (Some(whole), Some(bound)) = (self.facts.end_to_end(), bound)
             && whole > bound
         {

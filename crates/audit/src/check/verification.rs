@@ -4,6 +4,7 @@ use probity_core::Step;
 
 use super::Case;
 use crate::Severity;
+use crate::document::Node;
 use crate::finding::Findings;
 use crate::rule;
 
@@ -59,16 +60,43 @@ impl Case<'_> {
             let message = format!("`pass` on the step `{step}`, which leaves nothing to pass");
             findings.add(&rule::PASS_DEGRADED, "/verification/result", message);
         }
+        self.in_time(findings);
+    }
+
+    /// Whether a pass came within the time of its verifiers: each by its own record where there is
+    /// one, else the whole stage for as many as are named.
+    fn in_time(&self, findings: &mut Findings) {
+        let facts = self.facts;
         let Some(envelope) = self.envelope else { return };
         let stated = envelope.verification.verify_timeout_ms;
         let budget = envelope.stage_budgets_ms.verify;
-        let bound = if stated == 0 { budget } else { stated };
-        if let Some(took) = facts.stage("verify").filter(|took| *took > bound) {
+        let each = if stated == 0 { budget } else { stated };
+        let records = facts.at(&["verification", "details", "checks"]);
+        let records = records.map_or(&[] as &[_], Node::items);
+        let took = |record: &Node| record.get("elapsedMs").and_then(Node::natural);
+        let is_recorded = |name: &str| {
+            let of = |record: &&Node| record.get("method").and_then(Node::text) == Some(name);
+            records.iter().find(of).is_some_and(|record| took(record).is_some())
+        };
+        let mut late = |took: u64, bound: u64, place: String| {
             let message = format!(
                 "`pass` after {took} ms of {bound} ms is not credible: it reads as `inconclusive`, \
                  reason `timeout`"
             );
-            findings.add(&rule::VERIFY_TOO_LATE, "/telemetry/stageMs/verify", message);
+            findings.add(&rule::VERIFY_TOO_LATE, place, message);
+        };
+        if facts.methods().next().is_some() && facts.methods().all(is_recorded) {
+            for (index, record) in records.iter().enumerate() {
+                if let Some(took) = took(record).filter(|took| *took > each) {
+                    late(took, each, format!("/verification/details/checks/{index}/elapsedMs"));
+                }
+            }
+            return;
+        }
+        let count = u64::try_from(facts.methods().count().max(1)).unwrap_or(u64::MAX);
+        let bound = if stated == 0 { budget } else { stated.saturating_mul(count) };
+        if let Some(took) = facts.stage("verify").filter(|took| *took > bound) {
+            late(took, bound, "/telemetry/stageMs/verify".to_owned());
         }
     }
 

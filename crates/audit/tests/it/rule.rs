@@ -100,10 +100,13 @@ fn breaks_of_times() -> Vec<Break> {
         breaks("stale_not_abstained", "/outcome/code", |e| {
             e["context"]["ttlBreachesCount"] = json!(1);
         }),
+        // A feature with a longer time of its own makes room only where it is named.
         breaks("stale_not_abstained", "/outcome/code", |e| {
-            e["context"]["maxFeatureAgeMs"] = json!(301);
+            e["context"]["ttlMs"] = json!(5000);
+            e["context"]["maxFeatureAgeMs"] = json!(401);
+            e["context"]["evidenceRefs"] = json!(["payments_1m"]);
         }),
-        breaks("ttl_differs", "/context/ttlMs", |e| e["context"]["ttlMs"] = json!(401)),
+        breaks("ttl_differs", "/context/ttlMs", |e| e["context"]["ttlMs"] = json!(5001)),
     ]
 }
 
@@ -167,6 +170,11 @@ fn breaks_of_verification() -> Vec<Break> {
         }),
         breaks("verify_too_late", "/telemetry/stageMs/verify", |e| {
             e["telemetry"]["stageMs"]["verify"] = json!(41);
+        }),
+        // Each verifier by its own record.
+        breaks("verify_too_late", "/verification/details/checks/0/elapsedMs", |e| {
+            let record = json!({ "method": "read_after_write", "elapsedMs": 41 });
+            e["verification"]["details"] = json!({ "checks": [record] });
         }),
         // Without a timeout of its own, the stage's budget counts.
         breaks("verify_too_late", "/telemetry/stageMs/verify", |e| {
@@ -344,7 +352,7 @@ fn bounds_are_kept_by_what_equals_them() {
     episode["telemetry"]["stageMs"] = json!({ "context": 60, "plan": 40, "act": 60, "verify": 40 });
     episode["telemetry"]["hopCount"] = json!(4);
     episode["telemetry"]["fanout"] = json!(8);
-    episode["context"]["maxFeatureAgeMs"] = json!(300);
+    episode["context"]["maxFeatureAgeMs"] = json!(400);
     let report = auditor().episode(sealed(episode).to_string().as_bytes(), "x");
     assert_eq!(codes(&report), [""; 0]);
 }
@@ -352,7 +360,30 @@ fn bounds_are_kept_by_what_equals_them() {
 /// The twins of what is rejected: the same episode, honestly reported.
 #[test]
 fn honest_twins_are_accepted() {
-    let twins: [(&str, fn(&mut Value)); 6] = [
+    type Twin = (&'static str, fn(&mut Value));
+    let twins: [Twin; 10] = [
+        ("two verifiers, each in time", |e| {
+            e["telemetry"]["stageMs"]["verify"] = json!(70);
+            e["telemetry"]["endToEndMs"] = json!(190);
+            e["verification"]["method"] = json!("read_after_write+read_after_write");
+        }),
+        ("a stage that took long, a verifier that did not", |e| {
+            e["telemetry"]["stageMs"]["verify"] = json!(45);
+            e["telemetry"]["endToEndMs"] = json!(160);
+            let record = json!({ "method": "read_after_write", "elapsedMs": 40 });
+            e["verification"]["details"] = json!({ "checks": [record] });
+        }),
+        ("old, as its one feature may be", |e| {
+            e["context"]["ttlMs"] = json!(5000);
+            e["context"]["maxFeatureAgeMs"] = json!(4999);
+        }),
+        ("stale, and the cached bundle in its place", |e| {
+            e["context"]["maxFeatureAgeMs"] = json!(900);
+            e["degrade"]["step"] = json!("cache_bundle");
+            e["telemetry"]["fallbackStep"] = json!("cache_bundle");
+            e["telemetry"]["fallbackUsed"] = json!(true);
+            e["outcome"]["code"] = json!("partial");
+        }),
         ("failed and said so", |e| {
             e["verification"]["result"] = json!("fail");
             e["outcome"]["code"] = json!("fail");
@@ -410,6 +441,22 @@ fn without_envelopes_an_episode_is_held_against_its_own_words() {
     let mut late = honest();
     late["decisionWindowMs"] = json!(100);
     let report = alone.episode(sealed(late).to_string().as_bytes(), "x");
+    assert_eq!(codes(&report), ["!deadline_exceeded"]);
+}
+
+#[test]
+fn without_an_envelope_the_pack_gives_its_numbers() {
+    let pack = value("pack.json").to_string();
+    let pack = probity_policy::Pack::parse(&pack, probity_policy::Format::Json).unwrap();
+    let auditor = probity_audit::EpisodeAuditor::new().with_pack(pack);
+    let mut old = honest();
+    old["context"]["maxFeatureAgeMs"] = json!(301);
+    let report = auditor.episode(sealed(old).to_string().as_bytes(), "x");
+    assert_eq!(codes(&report), [".context_stale", "!stale_not_abstained"]);
+    let mut late = honest();
+    late["decisionWindowMs"] = json!(900);
+    late["telemetry"]["endToEndMs"] = json!(201);
+    let report = auditor.episode(sealed(late).to_string().as_bytes(), "x");
     assert_eq!(codes(&report), ["!deadline_exceeded"]);
 }
 
