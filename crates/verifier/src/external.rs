@@ -5,26 +5,36 @@
 //! ```text
 //! {"result": {"response", "tool_calls", "tool_results"}, "task", "attempt", "phase": "before"|"after",
 //!  "check", "submission", "is_replay", "args", "changes": {"created", "modified", "deleted", ...},
-//!  "workspace"}
+//!  "workspace", "decision", "context"}
 //! ```
 //!
-//! Out, and exit code 0: `true`, `false`, or an object with `verified` and optionally `verdict`,
-//! `reason`, `code`, `criteria`, `confidence` (0 to 1), `output` (with a pass only); keys beyond these
-//! are ignored. Standard error is for people.
+//! `decision` is the decision under way, null outside an envelope. `context` is the episode context
+//! of seed 001: the members of the decision (`action`, `actions`, ...), and `result`, `task`, `attempt`,
+//! `args` and `workspace`, which win over members of these names.
+//!
+//! Out, and exit code 0: `true`, `false`, or an object with `verified` and optionally `verdict`, or with
+//! seed 001's `outcome` and `detail` in their place; and optionally `reason`, `code`, `criteria`,
+//! `confidence` (0 to 1), `output` (with a pass only). Keys beyond these are ignored. Standard error is
+//! for people.
 //!
 //! | Situation | Result |
 //! |---|---|
 //! | `true`, or `verified` is true | pass, code `ok` unless given |
 //! | `false`, or `verified` is false | revise, code `not_verified` unless given |
 //! | `verdict` of `revise`, `fail` or `inconclusive` beside a false `verified` | that verdict |
+//! | `outcome` is `pass` | pass, code `ok` |
+//! | `outcome` is `fail` | revise, code `verify_failed` |
+//! | `outcome` is `inconclusive` | inconclusive, code `inconclusive` |
+//! | beside `outcome`: `detail` is the text, without it `reason`; `code`, without it a `reason` of one machine word, is the code | |
 //! | not found or not executable, cannot be started or watched | fault `external_start` |
 //! | another exit code, or a signal | fault `external_exit` |
-//! | no JSON, no `verified`, a wrong type, `verified` against `verdict`, over 1 MiB | fault `external_output` |
+//! | no JSON, neither `verified` nor `outcome`, both, an unknown word, a wrong type, `verified` against `verdict`, over 1 MiB | fault `external_output` |
 //! | no end in time; it is killed with everything it started | fault `external_timeout` |
 //! | the input is over 16 MiB | fault `external_input` |
 //!
 //! The line is run by `sh -c` in the root of the workspace with a clean environment and the names in
-//! `env`. It takes part in the red run, with an empty result.
+//! `env`. It takes part in the red run, with an empty result. Where it says
+//! `"$PROBITY_PYTHON_SHIM"`, it finds [`PYTHON_SHIM`] there; [`ExternalSpec::python`] writes such a line.
 
 use async_trait::async_trait;
 use probity_core::{Code, Fault, Phase, Verdict, VerdictKind};
@@ -32,6 +42,7 @@ use probity_sandbox::{Captured, Ended, Finished, Launcher, SandboxError, Status}
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::python::{PYTHON_SHIM, SHIM_VARIABLE};
 use crate::spec::ExternalSpec;
 use crate::stock::{read_json, shell};
 use crate::workspace::key_of;
@@ -65,6 +76,12 @@ impl External {
     }
 
     fn input(&self, ctx: &CheckContext) -> Value {
+        let mut context = ctx.decision.as_object().cloned().unwrap_or_default();
+        context.insert("result".to_owned(), json!(&*ctx.claim));
+        context.insert("task".to_owned(), ctx.task.as_ref().into());
+        context.insert("attempt".to_owned(), ctx.attempt.into());
+        context.insert("args".to_owned(), self.spec.args.clone().unwrap_or_default());
+        context.insert("workspace".to_owned(), key_of(ctx.workspace.root()).into());
         json!({
             "result": &*ctx.claim,
             "task": &*ctx.task,
@@ -76,6 +93,8 @@ impl External {
             "args": self.spec.args,
             "changes": &*ctx.changes(),
             "workspace": key_of(ctx.workspace.root()),
+            "decision": &*ctx.decision,
+            "context": context,
         })
     }
 
@@ -117,13 +136,14 @@ impl External {
         let value =
             read_json(&finished.stdout.head).map_err(|error| no_verdict(error.to_string()))?;
         let returned = match value {
-            Value::Bool(verified) => Table { verified, ..Table::default() },
+            Value::Bool(verified) => Table { verified: Some(verified), ..Table::default() },
             Value::Object(_) => {
                 serde_json::from_value(value).map_err(|error| no_verdict(error.to_string()))?
             }
             // A list of the right length would be taken for the table.
             _ => {
-                let expected = "expected true, false, or an object with a bool `verified`";
+                let expected =
+                    "expected true, false, or an object with a bool `verified` or an `outcome`";
                 return Err(no_verdict(expected.to_owned()));
             }
         };
@@ -135,7 +155,11 @@ impl External {
 impl Verifier for External {
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
         let input = self.input(ctx).to_string();
-        let finished = shell(&self.spec.line, &self.spec.env, ctx)
+        let mut spawn = shell(&self.spec.line, &self.spec.env, ctx);
+        if self.spec.line.contains(SHIM_VARIABLE) {
+            spawn = spawn.env(SHIM_VARIABLE, PYTHON_SHIM);
+        }
+        let finished = spawn
             .stdin(input)
             .max_output_bytes(MAX_OUTPUT_BYTES)
             .run(&self.launcher)
@@ -153,10 +177,11 @@ impl Verifier for External {
 /// What the program printed.
 #[derive(Default, Deserialize)]
 struct Table {
-    verified: bool,
+    verified: Option<bool>,
     verdict: Option<VerdictKind>,
-    #[serde(default)]
-    reason: String,
+    outcome: Option<Outcome>,
+    detail: Option<String>,
+    reason: Option<String>,
     code: Option<Code>,
     #[serde(default)]
     criteria: Vec<Code>,
@@ -164,34 +189,69 @@ struct Table {
     output: Option<Value>,
 }
 
+/// The three words of seed 001.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Pass,
+    /// A revise: the delegate may try again while its budget lasts.
+    Fail,
+    Inconclusive,
+}
+
 impl Table {
     fn verdict(self) -> Result<Verdict, &'static str> {
-        let default = if self.verified { VerdictKind::Pass } else { VerdictKind::Revise };
-        let kind = self.verdict.unwrap_or(default);
-        if self.verified != (kind == VerdictKind::Pass) {
-            return Err("`verified` and `verdict` contradict each other");
-        }
+        let (kind, code, reason) = match (self.verified, self.outcome) {
+            (Some(_), Some(_)) => return Err("it has both `verified` and `outcome`; give one"),
+            (None, None) => return Err("it has neither a bool `verified` nor an `outcome`"),
+            (None, Some(outcome)) => self.of_outcome(outcome)?,
+            (Some(verified), None) => self.of_verified(verified)?,
+        };
         if self.criteria.len() > MAX_CRITERIA {
             return Err("`criteria` holds more than 64 keys");
         }
-        let code = self.code.unwrap_or_else(|| {
-            Code::slug(match kind {
-                VerdictKind::Pass => "ok",
-                VerdictKind::Inconclusive => "inconclusive",
-                VerdictKind::Revise | VerdictKind::Fail => "not_verified",
-            })
-        });
-        let reason = match (self.reason.is_empty(), kind) {
+        let reason = match (reason.is_empty(), kind) {
             (true, VerdictKind::Revise | VerdictKind::Fail | VerdictKind::Inconclusive) => {
                 "the verifier gave no reason".to_owned()
             }
-            _ => cut(self.reason),
+            _ => cut(reason),
         };
-        let mut verdict = Verdict::new(kind, code, reason);
+        let mut verdict = Verdict::new(kind, self.code.unwrap_or(code), reason);
         verdict.criteria = self.criteria;
         verdict.confidence_bp = self.confidence.map(basis_points).transpose()?;
         verdict.output = self.output.filter(|_| kind == VerdictKind::Pass);
         Ok(verdict)
+    }
+
+    /// Kind, code where none is given, and reason.
+    fn of_verified(&self, verified: bool) -> Result<(VerdictKind, Code, String), &'static str> {
+        let default = if verified { VerdictKind::Pass } else { VerdictKind::Revise };
+        let kind = self.verdict.unwrap_or(default);
+        if verified != (kind == VerdictKind::Pass) {
+            return Err("`verified` and `verdict` contradict each other");
+        }
+        let code = Code::slug(match kind {
+            VerdictKind::Pass => "ok",
+            VerdictKind::Inconclusive => "inconclusive",
+            VerdictKind::Revise | VerdictKind::Fail => "not_verified",
+        });
+        Ok((kind, code, self.reason.clone().unwrap_or_default()))
+    }
+
+    /// The same for an outcome, beside which the reason may be a word of its own.
+    fn of_outcome(&self, outcome: Outcome) -> Result<(VerdictKind, Code, String), &'static str> {
+        if self.verdict.is_some() {
+            return Err("it has both `verdict` and `outcome`; give one");
+        }
+        let (kind, code) = match outcome {
+            Outcome::Pass => (VerdictKind::Pass, Code::slug("ok")),
+            Outcome::Fail => (VerdictKind::Revise, Code::slug("verify_failed")),
+            Outcome::Inconclusive => (VerdictKind::Inconclusive, Code::slug("inconclusive")),
+        };
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let detail = self.detail.as_deref().filter(|detail| !detail.is_empty());
+        let code = reason.parse().unwrap_or(code);
+        Ok((kind, code, detail.unwrap_or(reason).to_owned()))
     }
 }
 

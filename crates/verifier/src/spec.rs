@@ -7,6 +7,7 @@
 mod effect;
 mod error;
 mod keys;
+mod source;
 mod validate;
 mod value;
 mod wire;
@@ -16,26 +17,32 @@ use std::collections::BTreeSet;
 
 pub use effect::{
     ChangesOnlySpec, CommandSpec, DirSpec, Effect, ExternalSpec, FileSpec, GitSpec, HttpSpec,
-    JsonSpec, PortSpec, ProcessSpec, SchemaSource, Since, SqliteSpec, TextSpec,
+    HumanSpec, InvariantCheckSpec, JsonSpec, PortSpec, ProcessSpec, ReadAfterWriteSpec,
+    SchemaSource, Since, SqliteSpec, TextSpec,
 };
 pub use error::SpecError;
 pub use keys::{COMMON, Form, KINDS, Key, Kind};
+pub use source::{Source, SourceError};
 pub(crate) use validate::split_address;
 pub use validate::{MAX_LIST, MAX_TARGET_BYTES, MAX_TEXT_BYTES};
-pub use value::{Mode, NotationError, StatusSet, format_duration_ms, parse_duration_ms};
+pub use value::{
+    Mode, NotationError, StatusSet, format_duration_ms, parse_duration_ms, parse_long_duration_ms,
+};
 pub(crate) use wire::{from_parts, parts, unknown_key, unknown_kind};
 
 /// Wall time of a check that reads the world and names no `timeout`, in milliseconds.
 pub const DEFAULT_READ_MS: u64 = 10_000;
 /// Wall time of a check that runs a program and names no `timeout`, in milliseconds.
 pub const DEFAULT_RUN_MS: u64 = 120_000;
+/// How long a person is waited for where no `timeout` is named, in milliseconds: a day.
+pub const DEFAULT_HUMAN_MS: u64 = 24 * 3_600_000;
 
 /// One declared check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckSpec {
     /// Its name in records; `None` derives one, see [`assign_ids`].
     pub id: Option<Code>,
-    /// Wall time in milliseconds, 1 to one hour; `None` takes the kind's default.
+    /// Wall time in milliseconds, 1 to one hour, for `human` 30 days; `None` takes the kind's default.
     pub timeout_ms: Option<u64>,
     /// What must hold.
     pub effect: Effect,
@@ -64,6 +71,9 @@ impl CheckSpec {
             Effect::Process(_) => "process",
             Effect::ChangesOnly(_) => "changes_only",
             Effect::External(_) => "external",
+            Effect::ReadAfterWrite(_) => "read_after_write",
+            Effect::InvariantCheck(_) => "invariant_check",
+            Effect::Human(_) => "human",
         }
     }
 
@@ -83,16 +93,20 @@ impl CheckSpec {
             Effect::Process(spec) => spec.name.clone(),
             Effect::ChangesOnly(spec) => spec.globs.join(","),
             Effect::External(spec) => spec.line.clone(),
+            Effect::ReadAfterWrite(spec) => spec.source.to_string(),
+            Effect::InvariantCheck(spec) => spec.source.to_string(),
+            Effect::Human(spec) => spec.who.clone(),
         }
     }
 
-    /// Whether the check looks at the world or at the claim. Only the former takes part in the red
-    /// run.
+    /// Whether the check looks at the world or at the claim, or asks a person. Only the first takes
+    /// part in the red run.
     #[must_use]
     pub fn subject(&self) -> Subject {
         match &self.effect {
             Effect::Text(_) => Subject::Claim,
             Effect::Json(spec) if spec.path == "-" => Subject::Claim,
+            Effect::Human(_) => Subject::Human,
             _ => Subject::World,
         }
     }
@@ -102,6 +116,7 @@ impl CheckSpec {
     pub fn timeout_ms(&self) -> u64 {
         self.timeout_ms.unwrap_or(match self.effect {
             Effect::Command(_) | Effect::External(_) => DEFAULT_RUN_MS,
+            Effect::Human(_) => DEFAULT_HUMAN_MS,
             _ => DEFAULT_READ_MS,
         })
     }
@@ -113,6 +128,8 @@ impl CheckSpec {
         match &self.effect {
             Effect::Command(spec) => spec.inputs.clone(),
             Effect::External(spec) => spec.inputs.clone(),
+            Effect::ReadAfterWrite(spec) => spec.inputs.clone(),
+            Effect::InvariantCheck(spec) => spec.inputs.clone(),
             Effect::Json(JsonSpec { schema: Some(SchemaSource::Path(path)), .. }) => {
                 vec![literal_glob(path)]
             }
@@ -151,6 +168,8 @@ impl CheckSpec {
         match &self.effect {
             Effect::Command(spec) => &spec.may_change,
             Effect::External(spec) => &spec.may_change,
+            Effect::ReadAfterWrite(spec) => &spec.may_change,
+            Effect::InvariantCheck(spec) => &spec.may_change,
             _ => &[],
         }
     }
@@ -161,6 +180,8 @@ impl CheckSpec {
         match &self.effect {
             Effect::Command(spec) => Some(&spec.line),
             Effect::External(spec) => Some(&spec.line),
+            Effect::ReadAfterWrite(spec) => spec.source.command_line(),
+            Effect::InvariantCheck(spec) => spec.source.command_line(),
             _ => None,
         }
     }

@@ -22,6 +22,7 @@ mod document;
 mod file;
 mod git;
 mod http;
+mod human;
 mod json;
 mod place;
 mod port;
@@ -44,13 +45,14 @@ pub use dir::Dir;
 pub use file::File;
 pub use git::{BASELINE_PRESENT, Git, baseline};
 pub use http::Http;
+pub use human::Human;
 pub use json::Json;
 pub use port::Port;
 pub use process::Process;
 pub use sqlite::Sqlite;
 pub use text::Text;
 
-pub(crate) use document::read as read_json;
+pub(crate) use document::{read as read_json, same as same_json};
 pub(crate) use json::compile as compile_schema;
 
 use crate::external::External;
@@ -99,6 +101,10 @@ pub fn build(check: &CheckSpec, deps: &Deps) -> Result<Box<dyn Verifier>, SpecEr
         Effect::Process(spec) => Box::new(Process::new(spec.clone())),
         Effect::ChangesOnly(spec) => Box::new(ChangesOnly::new(spec)?),
         Effect::External(spec) => Box::new(External::new(spec.clone(), deps.launcher.clone())),
+        Effect::ReadAfterWrite(_) | Effect::InvariantCheck(_) => {
+            return Err(SpecError::Missing { kind: "read_after_write", needs: "its reader" });
+        }
+        Effect::Human(spec) => Box::new(Human::new(spec.clone())),
     })
 }
 

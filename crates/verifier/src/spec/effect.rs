@@ -4,7 +4,9 @@ use probity_core::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::source::Source;
 use super::value::{Mode, StatusSet, one_or_many};
+use crate::compare::Match;
 
 /// The target of `text`, and of a `json` check of the claim.
 pub(super) const RESPONSE: &str = "response";
@@ -44,6 +46,12 @@ pub enum Effect {
     ChangesOnly(ChangesOnlySpec),
     /// A program that returns a verdict as JSON.
     External(ExternalSpec),
+    /// A value that is read until it is as it was written.
+    ReadAfterWrite(ReadAfterWriteSpec),
+    /// A condition that is looked at until it holds.
+    InvariantCheck(InvariantCheckSpec),
+    /// A person who is asked.
+    Human(HumanSpec),
 }
 
 /// Keys of `file:PATH`. With none of them: the file exists.
@@ -306,6 +314,98 @@ pub struct ExternalSpec {
     /// Names of environment variables that are handed on.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub env: Vec<String>,
+}
+
+/// Keys of `read_after_write:SOURCE`. `expected` is needed, and `query` with a `sqlite` source.
+///
+/// From seed 001: re-reads the target until the mutation is visible, within the check's time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadAfterWriteSpec {
+    /// What is read.
+    #[serde(rename = "target")]
+    pub source: Source,
+    /// What the value read must match; neither null nor an empty text, list or object.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub expected: Option<Value>,
+    /// What counts as a match; a subset where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Match>,
+    /// RFC 6901 pointer of the value, in what is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// One statement that only reads, for a `sqlite` source; `?1` in it is the target's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// With a `command` source: globs of files that decide the outcome and are sealed before the
+    /// delegate starts.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub inputs: Vec<String>,
+    /// With a `command` source: globs of files that are not sealed although `inputs` or the command
+    /// line names them.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub may_change: Vec<String>,
+    /// With a `command` source: names of environment variables that are handed on.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub env: Vec<String>,
+}
+
+/// Keys of `invariant_check:SOURCE`. With none of them, an `http` source answers with a 2xx status
+/// and a `command` source ends with exit code 0; the other two need a condition.
+///
+/// From seed 001: a boolean condition on system state, looked at until it holds, within the check's
+/// time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InvariantCheckSpec {
+    /// What is read.
+    #[serde(rename = "target")]
+    pub source: Source,
+    /// What the value read equals.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub equals: Option<Value>,
+    /// The smallest number that the value may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<Number>,
+    /// The largest number that the value may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Number>,
+    /// Legal status codes of an `http` source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<StatusSet>,
+    /// Regular expressions that all match somewhere in the value: the text that it is, or its JSON.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub matches: Vec<String>,
+    /// RFC 6901 pointer of the value, in what is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// One statement that only reads, for a `sqlite` source; `?1` in it is the target's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// With a `command` source: globs of files that decide the outcome and are sealed before the
+    /// delegate starts.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub inputs: Vec<String>,
+    /// With a `command` source: globs of files that are not sealed although `inputs` or the command
+    /// line names them.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub may_change: Vec<String>,
+    /// With a `command` source: names of environment variables that are handed on.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub env: Vec<String>,
+}
+
+/// Keys of `human:WHO`, who is asked once every other check has passed. The run waits for the
+/// answer, a day where no `timeout` is given, thirty at most.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HumanSpec {
+    /// The name that an answer must carry, 1 to 128 characters.
+    #[serde(rename = "target")]
+    pub who: String,
+    /// The question; without one it is whether the task is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::value::{Mode, StatusSet, parse_duration_ms};
+use super::value::{Mode, StatusSet, parse_duration_ms, parse_long_duration_ms};
 
 /// What the value of a key looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub enum Form {
     Digest,
     /// A number with `ms`, `s`, `m` or `h`.
     Duration,
+    /// As [`Form::Duration`], also with `d`, and up to 30 days.
+    LongDuration,
+    /// The word `subset` or `exact`.
+    Match,
     /// HTTP status codes and classes joined by `|`, such as `200|204` or `2xx`.
     Status,
     /// The word `run-start`.
@@ -61,7 +65,7 @@ const fn key(name: &'static str, form: Form) -> Key {
     Key { name, form }
 }
 
-/// Keys that every kind has.
+/// Keys that every kind has, `human` with a longer `timeout`.
 pub const COMMON: &[Key] = &[key("id", Form::Text), key("timeout", Form::Duration)];
 
 /// Every kind, in the order of the documentation.
@@ -158,6 +162,40 @@ pub const KINDS: &[Kind] = &[
             key("env", Form::Texts),
         ],
     },
+    Kind {
+        name: "read_after_write",
+        target: "SOURCE",
+        keys: &[
+            key("expected", Form::Json),
+            key("mode", Form::Match),
+            key("pointer", Form::Text),
+            key("query", Form::Text),
+            key("inputs", Form::Texts),
+            key("may_change", Form::Texts),
+            key("env", Form::Texts),
+        ],
+    },
+    Kind {
+        name: "invariant_check",
+        target: "SOURCE",
+        keys: &[
+            key("equals", Form::Json),
+            key("at_least", Form::Number),
+            key("at_most", Form::Number),
+            key("status", Form::Status),
+            key("matches", Form::Texts),
+            key("pointer", Form::Text),
+            key("query", Form::Text),
+            key("inputs", Form::Texts),
+            key("may_change", Form::Texts),
+            key("env", Form::Texts),
+        ],
+    },
+    Kind {
+        name: "human",
+        target: "WHO",
+        keys: &[key("question", Form::Text), key("timeout", Form::LongDuration)],
+    },
 ];
 
 impl Kind {
@@ -167,9 +205,11 @@ impl Kind {
         KINDS.iter().find(|kind| kind.name == name)
     }
 
-    /// All keys, the common ones last.
+    /// All keys, the common ones last. A key of its own stands before the common one of that name.
     pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
-        self.keys.iter().chain(COMMON)
+        let own = self.keys;
+        let is_new = move |common: &&Key| own.iter().all(|key| key.name != common.name);
+        own.iter().chain(COMMON.iter().filter(is_new))
     }
 
     /// The key of that name.
@@ -205,6 +245,10 @@ impl Form {
             Self::Mode => "octal digits as text from 0000 to 7777, such as 0644",
             Self::Digest => "a SHA-256 digest: 64 lower-case hex digits",
             Self::Duration => "a whole number with ms, s, m or h from 1ms to 1h, such as 10s",
+            Self::LongDuration => {
+                "a whole number with ms, s, m, h or d from 1ms to 30d, such as 24h"
+            }
+            Self::Match => "`subset` or `exact`",
             Self::Status => "status codes or classes joined by `|`, such as 200|204 or 2xx",
             Self::RunStart => "the word `run-start`",
             Self::Json => "a JSON value",
@@ -229,6 +273,10 @@ impl Form {
                 value.as_str().is_some_and(|text| text.parse::<probity_core::Digest>().is_ok())
             }
             Self::Duration => value.as_str().is_some_and(|text| parse_duration_ms(text).is_some()),
+            Self::LongDuration => {
+                value.as_str().is_some_and(|text| parse_long_duration_ms(text).is_some())
+            }
+            Self::Match => matches!(value.as_str(), Some("subset" | "exact")),
             Self::Status => match value {
                 Value::String(text) => text.parse::<StatusSet>().is_ok(),
                 other => other.to_string().parse::<StatusSet>().is_ok() && other.is_u64(),

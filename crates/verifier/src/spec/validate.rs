@@ -1,10 +1,12 @@
 //! Bounds of a check that its form alone does not give.
 
+mod reading;
+
 use serde_json::Value;
 
 use super::effect::{
-    ChangesOnlySpec, DirSpec, Effect, FileSpec, GitSpec, HttpSpec, JsonSpec, PortSpec, ProcessSpec,
-    SchemaSource, SqliteSpec, TextSpec,
+    ChangesOnlySpec, DirSpec, Effect, FileSpec, GitSpec, HttpSpec, HumanSpec, JsonSpec, PortSpec,
+    ProcessSpec, SchemaSource, SqliteSpec, TextSpec,
 };
 use super::error::excerpt;
 use super::keys::MAX_COUNT;
@@ -20,16 +22,11 @@ pub const MAX_LIST: usize = 64;
 
 type Checked = Result<(), SpecError>;
 
+/// Longest name of a person, in characters.
+const MAX_WHO: usize = 128;
+
 pub(super) fn validate(check: &CheckSpec) -> Checked {
-    if let Some(millis) = check.timeout_ms
-        && !(1..=probity_core::MAX_CHECK_MS).contains(&millis)
-    {
-        return Err(SpecError::Value {
-            key: "timeout",
-            legal: "from 1ms to 1h".to_owned(),
-            value: format!("{millis}ms"),
-        });
-    }
+    timeout(check)?;
     let target = check.target();
     if target.len() > MAX_TARGET_BYTES || target.contains('\0') {
         return Err(bad_target(check.kind(), "at most 8192 bytes without NUL", &target));
@@ -55,7 +52,36 @@ pub(super) fn validate(check: &CheckSpec) -> Checked {
             line("external", &spec.line)?;
             program(&spec.inputs, &spec.may_change, &spec.env)
         }
+        Effect::ReadAfterWrite(spec) => reading::read_after_write(spec),
+        Effect::InvariantCheck(spec) => reading::invariant_check(spec),
+        Effect::Human(spec) => human(spec),
     }
+}
+
+fn timeout(check: &CheckSpec) -> Checked {
+    let (max_ms, legal) = match &check.effect {
+        Effect::Human(_) => (probity_core::MAX_WALL_MS, "from 1ms to 30d"),
+        _ => (probity_core::MAX_CHECK_MS, "from 1ms to 1h"),
+    };
+    match check.timeout_ms.filter(|millis| !(1..=max_ms).contains(millis)) {
+        Some(millis) => Err(SpecError::Value {
+            key: "timeout",
+            legal: legal.to_owned(),
+            value: format!("{millis}ms"),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn human(spec: &HumanSpec) -> Checked {
+    let who = &spec.who;
+    let is_name = who.trim() == who
+        && (1..=MAX_WHO).contains(&who.chars().count())
+        && !who.contains(char::is_control);
+    if !is_name {
+        return Err(bad_target("human", "the name of a person: 1 to 128 characters", who));
+    }
+    texts("question", spec.question.as_slice())
 }
 
 fn file(spec: &FileSpec) -> Checked {
@@ -124,14 +150,15 @@ fn json(spec: &JsonSpec) -> Checked {
 }
 
 fn http(spec: &HttpSpec) -> Checked {
-    let legal = url::Url::parse(&spec.url)
-        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    if !legal {
-        return Err(bad_target("http", "an http or https URL", &spec.url));
-    }
+    web_url(&spec.url).ok_or_else(|| bad_target("http", "an http or https URL", &spec.url))?;
     texts("body_contains", &spec.body_contains)?;
     patterns("body_matches", &spec.body_matches)?;
     pointer(spec.pointer.as_deref())
+}
+
+fn web_url(text: &str) -> Option<url::Url> {
+    let url = url::Url::parse(text).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
 fn git(spec: &GitSpec) -> Checked {
@@ -169,16 +196,7 @@ fn revision(text: &str) -> bool {
 
 fn sqlite(spec: &SqliteSpec) -> Checked {
     path("sqlite", &spec.path)?;
-    let Some(query) = &spec.query else {
-        return Err(SpecError::Missing { kind: "sqlite", needs: "`query`" });
-    };
-    if query.trim().is_empty() || query.len() > MAX_TEXT_BYTES {
-        return Err(SpecError::Value {
-            key: "query",
-            legal: "one SELECT of at most 65536 bytes".to_owned(),
-            value: excerpt(query),
-        });
-    }
+    query("sqlite", spec.query.as_deref())?;
     match (&spec.equals, &spec.at_least) {
         (Some(_), Some(_)) => Err(SpecError::Conflict { first: "equals", second: "at_least" }),
         (None, None) => Err(SpecError::Missing { kind: "sqlite", needs: "`equals` or `at_least`" }),
@@ -189,6 +207,20 @@ fn sqlite(spec: &SqliteSpec) -> Checked {
         }),
         _ => Ok(()),
     }
+}
+
+fn query(kind: &'static str, query: Option<&str>) -> Checked {
+    let Some(query) = query else {
+        return Err(SpecError::Missing { kind, needs: "`query`" });
+    };
+    if query.trim().is_empty() || query.len() > MAX_TEXT_BYTES {
+        return Err(SpecError::Value {
+            key: "query",
+            legal: "one SELECT of at most 65536 bytes".to_owned(),
+            value: excerpt(query),
+        });
+    }
+    Ok(())
 }
 
 fn port(spec: &PortSpec) -> Checked {

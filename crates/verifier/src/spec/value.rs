@@ -3,13 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-use probity_core::MAX_CHECK_MS;
+use probity_core::{MAX_CHECK_MS, MAX_WALL_MS};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Reads a whole number with a unit (`ms`, `s`, `m`, `h`) as milliseconds. `None` if it is not one,
 /// or not between 1 ms and one hour.
 #[must_use]
 pub fn parse_duration_ms(text: &str) -> Option<u64> {
+    bounded_ms(text, MAX_CHECK_MS)
+}
+
+/// As [`parse_duration_ms`], for what people are waited for: also in days (`d`), and up to 30 of them.
+#[must_use]
+pub fn parse_long_duration_ms(text: &str) -> Option<u64> {
+    bounded_ms(text, MAX_WALL_MS)
+}
+
+fn bounded_ms(text: &str, max_ms: u64) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at_checked(digits)?;
     let scale = match unit {
@@ -17,10 +27,11 @@ pub fn parse_duration_ms(text: &str) -> Option<u64> {
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
+        "d" if max_ms > MAX_CHECK_MS => 86_400_000,
         _ => return None,
     };
     let millis = number.parse::<u64>().ok()?.checked_mul(scale)?;
-    (1..=MAX_CHECK_MS).contains(&millis).then_some(millis)
+    (1..=max_ms).contains(&millis).then_some(millis)
 }
 
 /// Writes milliseconds in the largest unit that loses nothing.
@@ -223,6 +234,18 @@ mod tests {
             assert_eq!(parse_duration_ms(text), None, "{text}");
         }
         assert_eq!(format_duration_ms(1_500), "1500ms");
+        for (text, millis) in [
+            ("1ms", Some(1)),
+            ("24h", Some(86_400_000)),
+            ("30d", Some(2_592_000_000)),
+            ("720h", Some(2_592_000_000)),
+            ("31d", None),
+            ("0d", None),
+            ("1", None),
+        ] {
+            assert_eq!(parse_long_duration_ms(text), millis, "{text}");
+        }
+        assert_eq!(parse_duration_ms("1d"), None);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::effect::{Effect, RESPONSE};
 use super::error::excerpt;
 use super::keys::{KINDS, Key, Kind, nearest};
-use super::value::{format_duration_ms, parse_duration_ms};
-use super::{CheckSpec, SpecError};
+use super::value::{format_duration_ms, parse_duration_ms, parse_long_duration_ms};
+use super::{CheckSpec, Source, SpecError};
 use crate::expect;
 
 /// The word that stands for the empty list of globs.
@@ -68,8 +68,8 @@ pub(crate) fn from_parts(
         })?),
         _ => None,
     };
-    let timeout_ms =
-        map.remove("timeout").as_ref().and_then(Value::as_str).and_then(parse_duration_ms);
+    let parse = if kind.name == "human" { parse_long_duration_ms } else { parse_duration_ms };
+    let timeout_ms = map.remove("timeout").as_ref().and_then(Value::as_str).and_then(parse);
     map.insert("target".to_owned(), target_value(kind, target)?);
     let check = CheckSpec { id, timeout_ms, effect: effect(kind, Value::Object(map))? };
     check.validate()?;
@@ -93,6 +93,9 @@ pub(crate) fn parts(
         Effect::Process(spec) => serde_json::to_value(spec),
         Effect::ChangesOnly(spec) => serde_json::to_value(spec),
         Effect::External(spec) => serde_json::to_value(spec),
+        Effect::ReadAfterWrite(spec) => serde_json::to_value(spec),
+        Effect::InvariantCheck(spec) => serde_json::to_value(spec),
+        Effect::Human(spec) => serde_json::to_value(spec),
     }?;
     let (Some(kind), Value::Object(mut map)) = (Kind::named(check.kind()), value) else {
         return Err(ser::Error::custom("every kind is in the table and serialises as a map"));
@@ -125,7 +128,14 @@ fn target_value(kind: &Kind, target: Value) -> Result<Value, SpecError> {
         || (kind.name == "changes_only"
             && target.as_array().is_some_and(|list| list.iter().all(Value::is_string)));
     if texts {
-        return Ok(target);
+        return match target.as_str().filter(|_| kind.target == "SOURCE").map(str::parse::<Source>) {
+            Some(Err(_)) => Err(SpecError::Target {
+                kind: kind.name,
+                legal: Source::LEGAL,
+                target: excerpt(target.as_str().unwrap_or_default()),
+            }),
+            _ => Ok(target),
+        };
     }
     Err(SpecError::Target {
         kind: kind.name,
@@ -148,7 +158,10 @@ fn effect(kind: &'static Kind, map: Value) -> Result<Effect, SpecError> {
         "port" => from_value(map).map(Effect::Port),
         "process" => from_value(map).map(Effect::Process),
         "changes_only" => from_value(map).map(Effect::ChangesOnly),
-        _ => from_value(map).map(Effect::External),
+        "external" => from_value(map).map(Effect::External),
+        "read_after_write" => from_value(map).map(Effect::ReadAfterWrite),
+        "invariant_check" => from_value(map).map(Effect::InvariantCheck),
+        _ => from_value(map).map(Effect::Human),
     }
     .map_err(|error| SpecError::Value {
         key: kind.name,

@@ -53,7 +53,7 @@ pub(super) fn judge(
 }
 
 /// Equality of JSON values; numbers by value, so `1` equals `1.0`.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
             one == other || (whole(one) == whole(other) && one.as_f64() == other.as_f64())
