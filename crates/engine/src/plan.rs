@@ -152,6 +152,9 @@ impl Plan {
             let (id, subject) = (&check.decl.id, check.decl.subject);
             return incomplete(format!("check `{id}` is a {subject:?} that another kind decides"));
         }
+        if terms.is_some_and(|terms| terms.envelope != blob_digest(&self.envelope)) {
+            return incomplete("the envelope is not the one that the terms name".to_owned());
+        }
         let ladder = terms.map(|terms| terms.ladder.as_slice()).unwrap_or_default();
         let lacks = |step: Step| {
             !matches!(step, Step::Hitl | Step::Abstain | Step::Bypass)

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use probity_core::{Claim, Fault, ToolCall, ToolResult, Verdict};
+use probity_core::{Claim, Code, Fault, HookPoint, ToolCall, ToolResult, Verdict};
 use probity_delegate::{Answered, FunctionDelegate};
-use probity_engine::Plan;
+use probity_engine::{Plan, Reply, VerifyEvent};
 
+use crate::hand::Hand;
 use crate::ledger::Ledger;
 use crate::rig::{Eye, Rig, liar};
 
@@ -99,6 +100,67 @@ async fn faults_and_failures() {
     only_in_blobs(&records, &blobs, &["big"]);
 }
 
+/// A hook that puts a secret behind a text of its payload.
+fn spoils(rig: &Rig, key: &'static str) -> Arc<Hand> {
+    Hand::edits(rig, move |payload| {
+        let was = payload[key].as_str().unwrap().to_owned();
+        payload.insert(key.to_owned(), format!("{was} {}", secret(&format!("new-{key}"))).into());
+    })
+}
+
+#[tokio::test]
+async fn what_hooks_rewrite() {
+    let (rig, store) = Rig::watched();
+    let style = spoils(&rig, "response").check(VerifyEvent::PostVerify, "style");
+    let mut plan = rig.plan(talker(), [style]);
+    plan.agent = secret("agent").into();
+    plan.system_prompt = Some(secret("system").into());
+    plan.decision = Arc::new(serde_json::json!({ "context": secret("decision") }));
+    plan.hooks = vec![
+        spoils(&rig, "task").at(HookPoint::DelegationPre, "pre"),
+        spoils(&rig, "prompt").at(HookPoint::AttemptStart, "start"),
+        spoils(&rig, "response").at(HookPoint::DelegationPost, "post"),
+    ];
+    let (records, blobs) = kept(&rig, &store, plan).await;
+    only_in_blobs(&records, &blobs, &["new-task", "new-prompt", "new-response", "system"]);
+}
+
+#[tokio::test]
+async fn what_hooks_say() {
+    let replies = [
+        Ok(Reply::Block { reason: secret("said") }),
+        Ok(Reply::Inconclusive { code: Code::slug("no_route"), reason: secret("said") }),
+        Err(Fault::new("script_raise", secret("said")).at(secret("location"))),
+    ];
+    for reply in replies {
+        for point in HookPoint::ALL {
+            let (rig, store) = Rig::watched();
+            let mut plan = rig.plan(talker(), []);
+            plan.hooks = vec![Hand::says(&rig, reply.clone()).at(point, "h")];
+            let (records, blobs) = kept(&rig, &store, plan).await;
+            only_in_blobs(&records, &blobs, &["said"]);
+        }
+        for event in [VerifyEvent::PostVerify, VerifyEvent::ToolPre, VerifyEvent::ToolPost] {
+            let (rig, store) = Rig::watched();
+            let plan = rig.plan(talker(), [Hand::says(&rig, reply.clone()).check(event, "h")]);
+            let (records, blobs) = kept(&rig, &store, plan).await;
+            only_in_blobs(&records, &blobs, &["said"]);
+        }
+    }
+}
+
+/// A member that may not be modified is named by a fault, whoever named it.
+#[tokio::test]
+async fn what_hooks_may_not_modify() {
+    let (rig, store) = Rig::watched();
+    let hand = Hand::edits(&rig, |payload| {
+        payload.insert(secret("key"), secret("value").into());
+    });
+    let plan = rig.plan(talker(), [hand.check(VerifyEvent::PostVerify, "h")]);
+    let (records, blobs) = kept(&rig, &store, plan).await;
+    only_in_blobs(&records, &blobs, &["key"]);
+}
+
 /// Every digest that a record names is that of a blob that was stored no later.
 #[tokio::test]
 async fn what_a_record_names_is_there() {
@@ -111,7 +173,13 @@ async fn what_a_record_names_is_there() {
         }
         std::future::ready(Ok(Verdict::revise("no", secret("reason"))))
     });
-    let plan = rig.plan(talker(), [eye.check("c")]);
+    let style = spoils(&rig, "response").check(VerifyEvent::PostVerify, "style");
+    let mut plan = rig.plan(talker(), [eye.check("c"), style]);
+    plan.hooks = vec![
+        spoils(&rig, "task").at(HookPoint::DelegationPre, "pre"),
+        spoils(&rig, "prompt").at(HookPoint::AttemptStart, "start"),
+        Hand::blocks(&rig, &secret("said")).at(HookPoint::AttemptEnd, "end"),
+    ];
     let judge = probity_verifier::JudgeFiles::new(Arc::clone(&rig.workspace));
     let judge = Arc::new(judge.file("judge.star").unwrap());
     rig.run(Plan { judge, ..plan }).await;

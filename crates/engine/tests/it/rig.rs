@@ -372,9 +372,12 @@ pub(crate) fn writes(name: &'static str, text: &'static str) -> Step {
 /// An event without what differs from one run of the same to the next.
 pub(crate) fn timeless(entry: &Entry) -> Event {
     let mut event = entry.event.clone();
-    if let Event::CheckRed { elapsed_ms, .. } | Event::CheckFinished { elapsed_ms, .. } = &mut event
-    {
-        *elapsed_ms = 0;
+    match &mut event {
+        Event::CheckRed { elapsed_ms, .. }
+        | Event::CheckFinished { elapsed_ms, .. }
+        | Event::HookAnswered { elapsed_ms, .. } => *elapsed_ms = 0,
+        Event::CheckAwaits { until_ms, .. } => *until_ms = 0,
+        _ => {}
     }
     event
 }
