@@ -8,9 +8,9 @@ use probity_engine::{Check, Decider, Hook, Human};
 use probity_script::{
     EgressGate, Execution, GitCommand, Host, Limits, PoolConfig, Script, ScriptVerifier, WorkerPool,
 };
-use probity_verifier::spec::{CheckSpec, assign_ids};
+use probity_verifier::spec::{CheckSpec, Effect, ExternalSpec, assign_ids};
 use probity_verifier::stock::{self, Deps};
-use probity_verifier::{JudgeFiles, SnapshotRules, Verifier, Workspace};
+use probity_verifier::{External, JudgeFiles, SnapshotRules, Verifier, Workspace};
 use serde_json::Value;
 
 use super::{PrepareError, egress, snapshot_rules};
@@ -101,12 +101,38 @@ impl<'a> Builder<'a> {
         }
         for path in &self.request.verify_files {
             let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            if absolute.extension().is_some_and(|ending| ending == "py") {
+                self.add_python(&absolute)?;
+                continue;
+            }
             scripts.push(Script::from_file(&absolute).map_err(script_error)?);
         }
         for script in scripts {
             self.add_script(script)?;
         }
         Ok(())
+    }
+
+    fn add_python(&mut self, path: &Path) -> Result<(), PrepareError> {
+        let timeout_ms = self.request.verify_timeout.unwrap_or(DEFAULT_VERIFY).get();
+        let id = self.free_id(&path.to_string_lossy());
+        let decl = CheckDecl { id, subject: Subject::World, timeout_ms };
+        let verifier = self.python_verifier(path)?;
+        self.checks.push(Check::verifier(decl, verifier));
+        Ok(())
+    }
+
+    /// The verifier in a Python file, as seed 001 writes them; the file is put under seal.
+    pub(super) fn python_verifier(
+        &mut self,
+        path: &Path,
+    ) -> Result<Arc<dyn Verifier>, PrepareError> {
+        if !path.is_file() {
+            return Err(PrepareError::Script(format!("cannot read `{}`", path.display())));
+        }
+        self.judge = self.judge.clone().file(path)?;
+        let spec = ExternalSpec::python(path, "verify");
+        Ok(Arc::new(External::new(spec, self.deps.launcher.clone())))
     }
 
     fn add_script(&mut self, script: Script) -> Result<(), PrepareError> {
@@ -172,6 +198,12 @@ pub(super) fn script_error(error: impl std::fmt::Display) -> PrepareError {
 }
 
 /// Whom a check asks, where it asks a human.
-pub(super) fn human(_: &CheckSpec) -> Option<Human> {
-    None
+pub(super) fn human(spec: &CheckSpec) -> Option<Human> {
+    match &spec.effect {
+        Effect::Human(human) => Some(Human {
+            who: human.who.clone(),
+            question: human.question.clone().unwrap_or_default(),
+        }),
+        _ => None,
+    }
 }

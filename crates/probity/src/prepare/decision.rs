@@ -7,7 +7,7 @@ use probity_core::{CheckDecl, Policy, RedFirst, Step, Subject, Terms};
 use probity_engine::{Check, Decider};
 use probity_policy::{Compiled, Decision, Format, Pack, PolicyFinding, compile};
 use probity_script::Script;
-use probity_verifier::Verifier;
+use probity_verifier::{Method as Timed, Verifier};
 use serde_json::{Value, json};
 
 use super::PrepareError;
@@ -85,8 +85,7 @@ impl Builder<'_> {
             // The compiler refuses a method that is not registered.
             None => return Ok(()),
             Some(Method::File { file }) if file.extension().is_some_and(|it| it == "py") => {
-                self.judge = self.judge.clone().file(file)?;
-                return Ok(());
+                self.python_verifier(file)?
             }
             Some(Method::File { file }) => {
                 let script = Script::from_file(file).map_err(script_error)?;
@@ -102,7 +101,8 @@ impl Builder<'_> {
             }
         };
         let decl = CheckDecl { id: id.clone(), subject, timeout_ms };
-        self.checks.push(Check::verifier(decl, verifier));
+        let timed = Timed::new(name, verifier, timeout_ms);
+        self.checks.push(Check::verifier(decl, Arc::new(timed)));
         Ok(())
     }
 }
