@@ -44,33 +44,33 @@ pub(crate) fn drift(
 ) -> Vec<DriftNote> {
     let class = facts.decision_type().unwrap_or_default();
     let mut notes = Vec::new();
-    let mut add = |drift_type: DriftType, severity, reason: &str| {
+    let of = |drift_type: DriftType, severity, reason: &str| {
         let fingerprint = Fingerprint::new(class, drift_type, &[reason]);
-        notes.push(note(drift_type, severity, drift_type.patch(), fingerprint));
+        note(drift_type, severity, drift_type.patch(), fingerprint)
     };
     if findings.has(&rule::DEADLINE_EXCEEDED) {
-        add(DriftType::Time, DriftSeverity::Yellow, "deadline");
+        notes.push(of(DriftType::Time, DriftSeverity::Yellow, "deadline"));
     } else if findings.has(&rule::STAGE_OVER_BUDGET) {
-        add(DriftType::Time, DriftSeverity::Green, "stage_budget");
+        notes.push(of(DriftType::Time, DriftSeverity::Green, "stage_budget"));
     }
     if findings.has(&rule::STALE_NOT_ABSTAINED) {
-        add(DriftType::Freshness, DriftSeverity::Red, "stale_acted");
+        notes.push(of(DriftType::Freshness, DriftSeverity::Red, "stale_acted"));
     } else if findings.has(&rule::CONTEXT_STALE) {
-        add(DriftType::Freshness, DriftSeverity::Yellow, "stale");
+        notes.push(of(DriftType::Freshness, DriftSeverity::Yellow, "stale"));
     }
     match facts.step().or_else(|| facts.fallback_step()) {
         Some(step @ (Step::CacheBundle | Step::SmallModel | Step::RulesOnly)) => {
-            add(DriftType::Fallback, DriftSeverity::Green, step.as_str());
+            notes.push(of(DriftType::Fallback, DriftSeverity::Green, step.as_str()));
         }
         Some(step @ (Step::Hitl | Step::Abstain)) => {
-            add(DriftType::Fallback, DriftSeverity::Yellow, step.as_str());
+            notes.push(of(DriftType::Fallback, DriftSeverity::Yellow, step.as_str()));
         }
         Some(Step::Bypass) | None => {}
     }
     let has_step = [facts.step(), facts.fallback_step()].contains(&Some(Step::Bypass));
     if has_step || facts.outcome() == Some("bypassed") {
         let reason = if facts.has_acted() { "unsafe_action" } else { "blocked_action" };
-        add(DriftType::Bypass, DriftSeverity::Red, reason);
+        notes.push(of(DriftType::Bypass, DriftSeverity::Red, reason));
     }
     notes.extend(verify(facts, reads_as));
     if seal.is_some_and(|seal| !seal.matches) {
@@ -78,15 +78,11 @@ pub(crate) fn drift(
         let (red, patch) = (DriftSeverity::Red, PatchType::ManualReview);
         notes.push(note(DriftType::Verify, red, patch, fingerprint));
     }
-    let mut add = |drift_type: DriftType, severity, reason: &str| {
-        let fingerprint = Fingerprint::new(class, drift_type, &[reason]);
-        notes.push(note(drift_type, severity, drift_type.patch(), fingerprint));
-    };
     if findings.has(&rule::OUTCOME_UNVERIFIED) {
-        add(DriftType::Outcome, DriftSeverity::Yellow, "unverified");
+        notes.push(of(DriftType::Outcome, DriftSeverity::Yellow, "unverified"));
     }
     if findings.has(&rule::LIMIT_EXCEEDED) {
-        add(DriftType::Fanout, DriftSeverity::Yellow, "limit");
+        notes.push(of(DriftType::Fanout, DriftSeverity::Yellow, "limit"));
     }
     notes
 }

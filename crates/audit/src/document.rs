@@ -17,5 +17,8 @@ pub const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 /// The most bytes of one text that holds an array of documents.
 pub const MAX_LIST_BYTES: usize = 1 << 30;
 
+/// The most values in one document: arrays, objects and everything in them.
+pub const MAX_DOCUMENT_VALUES: usize = 1_000_000;
+
 /// The deepest nesting of arrays and objects in a document.
 pub const MAX_DOCUMENT_DEPTH: usize = 64;

@@ -6,6 +6,7 @@
 //!
 //! - [`EpisodeAuditor`]: one document, a line, or a list of them, as [`EpisodeReport`]s.
 //! - [`OpenEpisode`], [`SealedEpisode`]: sealing, and reading what was sealed.
+//! - [`project`]: the episode and the drift of a sealed run log.
 //! - [`verify_drift`], [`DriftSignal`], [`DriftCounter`]: drift, and drift that comes back.
 
 mod auditor;
@@ -17,6 +18,7 @@ mod episode;
 mod facts;
 mod finding;
 mod policy;
+pub mod project;
 mod report;
 mod rule;
 mod seal;
@@ -24,7 +26,7 @@ mod shape;
 mod vocabulary;
 
 pub use auditor::EpisodeAuditor;
-pub use document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_LIST_BYTES};
+pub use document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, MAX_LIST_BYTES};
 pub use drift::{
     DriftCounter, DriftSeverity, DriftSignal, DriftSignalError, DriftType, Fingerprint,
     MAX_TRACKED, NonPass, PatchType, Recurrence, verify_drift, verify_patch, verify_severity,

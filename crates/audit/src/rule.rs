@@ -39,7 +39,7 @@ macro_rules! rules {
 #[rustfmt::skip]
 rules! {
     // Reading
-    DOCUMENT_TOO_LARGE = Rule::hard("document_too_large", "more bytes than are read");
+    DOCUMENT_TOO_LARGE = Rule::hard("document_too_large", "more bytes or values than are read");
     DOCUMENT_NOT_UTF8 = Rule::hard("document_not_utf8", "bytes that are not UTF-8");
     DOCUMENT_SYNTAX = Rule::hard("document_syntax", "text that is not JSON");
     DOCUMENT_NUMBER = Rule::hard("document_number", "`NaN`, an infinity, or a number beyond a double");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, Member, Node};
+use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, Member, Node};
 use crate::finding::Findings;
 use crate::rule::{self, Rule};
 
@@ -69,6 +69,10 @@ pub(crate) struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// Where the document at work began.
+    start: usize,
+    /// Values of the document so far.
+    values: usize,
     repeated: Vec<String>,
 }
 
@@ -79,15 +83,15 @@ impl<'a> Reader<'a> {
             rule: &rule::DOCUMENT_NOT_UTF8,
             message: format!("byte {} is not UTF-8", error.valid_up_to()),
         })?;
-        Ok(Self { text, bytes, at: 0, repeated: Vec::new() })
+        Ok(Self { text, bytes, at: 0, start: 0, values: 0, repeated: Vec::new() })
     }
 
     /// Reads the value at this place, with the pointers of the keys that stand twice in it.
     pub(crate) fn document(&mut self) -> Result<(Node<'a>, Vec<String>), Unreadable> {
         self.blanks();
-        let start = self.at;
+        (self.start, self.values) = (self.at, 0);
         let node = self.value(0)?;
-        within(self.at - start)?;
+        within(self.at - self.start)?;
         Ok((node, std::mem::take(&mut self.repeated)))
     }
 
@@ -127,6 +131,12 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Node<'a>, Unreadable> {
+        within(self.at - self.start)?;
+        self.values += 1;
+        if self.values > MAX_DOCUMENT_VALUES {
+            let what = format!("more than {MAX_DOCUMENT_VALUES} values");
+            return Err(self.broken(&rule::DOCUMENT_TOO_LARGE, &what));
+        }
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.list(depth),

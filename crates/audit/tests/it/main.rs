@@ -12,6 +12,7 @@ mod drift;
 mod list;
 mod mutation;
 mod page;
+mod projection;
 mod reading;
 mod reference;
 mod rule;
