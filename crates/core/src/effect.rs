@@ -7,6 +7,7 @@ use crate::{CheckIndex, Digest, Entry, HookIndex, Outcome, Phase, Step, Submissi
 ///
 /// Effects that were polled after an input supersede work still in flight: the driver stops it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a handful at a time; the largest comes once a run")]
 pub enum Effect {
     /// Append these entries to the run log, all or none, at the expected length.
     Append(Vec<Entry>),

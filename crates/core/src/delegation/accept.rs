@@ -11,6 +11,7 @@ use crate::{
 };
 
 /// What an input means in a state: an event, or an answer that changes nothing.
+#[expect(clippy::large_enum_variant, reason = "one at a time, made and taken apart at once")]
 pub(crate) enum Accepted {
     Event(Event),
     Nothing(Handled),

@@ -152,8 +152,8 @@ impl Fold {
 
     /// The step whose delegate acts.
     pub(crate) fn acting_step(&self) -> Option<Step> {
-        let steps = self.degraded.iter().map(|degraded| degraded.step);
-        steps.filter(|step| !matches!(step, Step::Hitl | Step::Abstain)).last()
+        let mut steps = self.degraded.iter().map(|degraded| degraded.step);
+        steps.rfind(|step| !matches!(step, Step::Hitl | Step::Abstain))
     }
 
     /// Whether the run's own budget has ended.

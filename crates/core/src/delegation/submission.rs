@@ -87,7 +87,7 @@ impl Submission {
     /// The claim as the checks up to one made it: what that check sees.
     pub(crate) fn seen_by(&self, check: CheckIndex) -> Presented {
         let before = self.progress.iter().take(check.as_usize());
-        let last = before.filter_map(|progress| progress.rewrite).last();
+        let last = before.filter_map(|progress| progress.rewrite).next_back();
         last.map_or(
             Presented { candidate: self.candidate, claim: self.claim },
             |Rewrite { candidate, claim, .. }| Presented { candidate, claim },

@@ -2,12 +2,17 @@
 //! verifier or a page said can be in one.
 
 use probity_core::{
-    Answer, CheckDecl, CheckIndex, Counting, Discrimination, Drift, Entry, Event, Finding,
-    Judgement, OnFailure, Outcome, Phase, Policy, RedFirst, Usage, VerdictKind,
+    Answer, CheckDecl, CheckIndex, Counting, Discrimination, Drift, Entry, Event, Feature, Finding,
+    HookDecision, HookDecl, HookIndex, HookPoint, Judgement, OnFailure, Outcome, Phase, Policy,
+    RedFirst, Rung, Step, Terms, Tier, Trigger, Usage, VerdictKind,
 };
 use serde_json::Value;
 
-use crate::rig::{claim_check, code, d, fault, pass, submission, turn, world_check};
+use crate::rig::{
+    claim_check, code, d, fault, hook, hook_check, human_check, pass, rewrite, submission, turn,
+    world_check,
+};
+use crate::terms::terms;
 
 /// One of each kind, with every optional field there.
 fn events() -> Vec<Event> {
@@ -29,21 +34,26 @@ fn events() -> Vec<Event> {
         on_fail: OnFailure::Escalate,
         ..Policy::default()
     };
-    let checks: Vec<CheckDecl> = vec![world_check("file.out-txt"), claim_check("text")];
-    let opened = |policy| Event::RunOpened {
+    let checks: Vec<CheckDecl> = vec![
+        world_check("file.out-txt"),
+        claim_check("text"),
+        hook_check("redact"),
+        human_check("kim"),
+    ];
+    let opened = |policy, hooks, terms| Event::RunOpened {
         run: "Run_1-a".parse().unwrap(),
         request: d(1),
         policy,
         checks: checks.clone(),
-        hooks: vec![],
-        terms: None,
+        hooks,
+        terms,
     };
     let finished = |finding| Event::CheckFinished {
         check: CheckIndex(1),
         finding,
         judge: Some(d(2)),
         elapsed_ms: 7,
-        rewrite: None,
+        rewrite: Some(rewrite(50)),
     };
     let cut_off = Event::CheckFinished {
         check: CheckIndex(1),
@@ -71,9 +81,10 @@ fn events() -> Vec<Event> {
         code: code("exit_1"),
         waived,
     };
-    vec![
-        opened(policy),
-        opened(Policy::default()),
+    let mut events = vec![
+        opened(policy, every_point(), Some(full_terms())),
+        opened(Policy::default(), vec![], None),
+        opened(Policy::default(), vec![], Some(terms())),
         Event::WorldObserved { phase: Phase::Before, manifest: d(5), judge: d(6) },
         Event::WorldUnreadable { phase: Phase::After, code: code("too_large"), detail: d(7) },
         Event::CheckStarted { phase: Phase::After, check: CheckIndex(0), tries: 2 },
@@ -83,7 +94,11 @@ fn events() -> Vec<Event> {
             finding: fault(),
             elapsed_ms: 3,
         },
+        Event::CheckAwaits { check: CheckIndex(3), until_ms: 1_764_000_000_000 },
+        Event::CheckAnswered { check: CheckIndex(3), finding: full.clone(), by: d(16) },
         Event::DelegateDispatched { turn: turn(0), attempt: 1, step: None },
+        Event::DelegateDispatched { turn: turn(0), attempt: 1, step: Some(Step::RulesOnly) },
+        Event::HookCalled { hook: HookIndex(0), turn: turn(0) },
         Event::ClaimReceived {
             turn: turn(0),
             submission: submission(turn(0)),
@@ -107,6 +122,45 @@ fn events() -> Vec<Event> {
         ended(true),
         ended(false),
         Event::Sealed { outcome: Outcome::Verified },
+    ];
+    events.extend(decisions().map(|decision| Event::HookAnswered {
+        hook: HookIndex(1),
+        decision,
+        elapsed_ms: 8,
+    }));
+    for step in Step::ALL {
+        for trigger in [Trigger::Freshness, Trigger::Time, Trigger::Verification, Trigger::Approval]
+        {
+            events.push(Event::DegradeChosen { turn: turn(0), trigger, step });
+        }
+    }
+    events
+}
+
+fn every_point() -> Vec<HookDecl> {
+    HookPoint::ALL.map(|point| hook(&format!("at.{}", point.as_str()), point)).to_vec()
+}
+
+fn full_terms() -> Terms {
+    let rung = |step| Rung { step, max_extra_ms: Some(5), is_ready: true };
+    Terms {
+        tier: Some(Tier::Large),
+        features: vec![Feature { captured_at_ms: 6, ttl_ms: 7 }],
+        ladder: Step::ALL.map(rung).to_vec(),
+        blocked: Some(code("amount_over_limit")),
+        ..terms()
+    }
+}
+
+fn decisions() -> [HookDecision; 6] {
+    let (code, detail) = (code("hook_offline"), d(17));
+    [
+        HookDecision::Allow,
+        HookDecision::NotApplicable,
+        HookDecision::Block { reason: d(18) },
+        HookDecision::Modify { to: d(19), delta: d(20) },
+        HookDecision::Inconclusive { code: code.clone(), detail },
+        HookDecision::Fault { code, detail },
     ]
 }
 
@@ -117,7 +171,7 @@ fn entries() -> Vec<Entry> {
 #[test]
 fn every_kind_of_event_is_here() {
     let names: std::collections::BTreeSet<_> = events().iter().map(Event::name).collect();
-    assert_eq!(names.len(), 15);
+    assert_eq!(names.len(), 20);
     for event in events() {
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["type"], event.name());
@@ -133,7 +187,7 @@ fn every_event_reads_back_as_it_was_written() {
 }
 
 /// Keys whose value is a word of a closed set, with the sets.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 20] = [
     ("type", "run.opened world.observed world.unreadable check.started check.red"),
     ("type", "delegate.dispatched delegate.failed claim.received check.finished verdict.merged"),
     ("type", "run.resumed run.escalated run.answered outcome.decided run.sealed"),
@@ -142,7 +196,13 @@ const WORDS: [(&str, &str); 14] = [
     ("verdict", "pass revise fail inconclusive"),
     ("judgement", "pass revise fail inconclusive fault unverified"),
     ("discrimination", "discriminating non_discriminating not_assessed exempt"),
-    ("subject", "world claim"),
+    ("type", "hook.called hook.answered degrade.chosen check.awaits check.answered"),
+    ("subject", "world claim hook human"),
+    ("point", "delegation.pre attempt.start attempt.end delegation.post"),
+    ("action", "allow not_applicable block modify inconclusive fault"),
+    ("trigger", "freshness time verification approval"),
+    ("step", "cache_bundle small_model rules_only hitl abstain bypass"),
+    ("tier", "tiny small medium large"),
     ("decision", "reject waive continue"),
     ("drift", "yellow red"),
     ("mode", "every_submission by_candidate"),
@@ -153,9 +213,10 @@ const WORDS: [(&str, &str); 14] = [
     ),
 ];
 /// Keys whose value is a digest.
-const DIGESTS: &str = "request manifest judge detail candidate claim reason evidence output by";
+const DIGESTS: &str =
+    "request manifest judge detail candidate claim reason evidence output by envelope to delta";
 /// Keys whose value is a checked name.
-const NAMES: &str = "run submission id code criteria";
+const NAMES: &str = "run submission id code criteria blocked";
 
 fn has(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)

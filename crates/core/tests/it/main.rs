@@ -9,14 +9,19 @@
 )]
 
 mod accounting;
+mod charter;
 mod content_free;
 mod escalation;
+mod hooks;
+mod human;
 mod merge_table;
 mod outcomes;
 mod replay;
 mod retry;
+mod rewrites;
 mod rig;
 mod schedule;
 mod stage_by_input;
+mod terms;
 mod timers;
 mod trust;

@@ -3,23 +3,27 @@
 use std::collections::BTreeMap;
 
 use probity_core::{
-    Answer, Delegation, Effect, Entry, Event, Handled, Input, OnFailure, Outcome, Phase, Policy,
-    ReplayError, Stage, Usage,
+    Answer, Charter, Delegation, Effect, Entry, Event, Feature, Handled, HookDecision, HookPoint,
+    Input, OnFailure, Outcome, Phase, Policy, ReplayError, Rung, Stage, Step, Terms, Usage,
 };
 use proptest::prelude::*;
 
-use crate::rig::{Rig, claim_check, code, d, fail, inconclusive, pass, revise, turn, world_check};
-use crate::schedule::{checks, input, play, policies, steps};
+use crate::rig::{
+    Rig, claim_check, code, d, fail, hook, hook_check, human_check, inconclusive, pass, revise,
+    turn, world_check,
+};
+use crate::schedule::{charters, input, play, steps};
+use crate::terms::terms;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     /// After every input of a random schedule, illegal ones included: the rig compares.
     #[test]
     fn a_replayed_log_is_the_live_value_at_every_append(
-        policy in policies(), checks in checks(), steps in steps(),
+        charter in charters(), steps in steps(),
     ) {
-        let rig = play(policy, checks, &steps);
+        let rig = play(charter, &steps);
         // Any prefix that ends where an append ended is a run too, and can be taken up.
         for boundary in rig.boundaries {
             let prefix = Delegation::replay(&rig.log[..boundary]);
@@ -30,9 +34,10 @@ proptest! {
     /// What a run that is taken up is asked for is what the live one was in the middle of.
     #[test]
     fn a_resumed_run_is_asked_for_what_was_pending(
-        policy in policies(), checks in checks(), steps in steps(),
+        charter in charters(), steps in steps(),
     ) {
-        let mut rig = Rig::open(Policy { max_interruptions: 1_000, ..policy }, checks);
+        let policy = Policy { max_interruptions: 1_000, ..charter.policy };
+        let mut rig = Rig::of(Charter { policy, ..charter });
         for step in &steps {
             rig.wait(step.wait_ms);
             let input = input(&mut rig, step);
@@ -40,6 +45,11 @@ proptest! {
                 let mut resumed = rig.clone();
                 resumed.machine = Delegation::replay(&rig.log).unwrap();
                 match resumed.feed(Input::Resume) {
+                    // The time of a human who is asked may have ended.
+                    Ok(handled) if matches!(rig.machine.stage(), Stage::Awaiting { .. }) => {
+                        let is_same = resumed.due == rig.due;
+                        prop_assert_eq!(is_same, handled == Handled::Unchanged);
+                    }
                     // The next try of an inconclusive check may have come due.
                     Ok(_) if rig.machine.stage() == Stage::Settled => {
                         prop_assert_eq!(&rig.due, &[]);
@@ -62,10 +72,10 @@ proptest! {
     /// the machine could have written; then it replays, entry by entry, like one.
     #[test]
     fn a_damaged_log_is_refused_or_is_legal(
-        policy in policies(), checks in checks(), steps in steps(),
+        charter in charters(), steps in steps(),
         at in any::<prop::sample::Index>(), how in 0u8..4,
     ) {
-        let rig = play(policy, checks, &steps);
+        let rig = play(charter, &steps);
         let at = at.index(rig.log.len());
         let mut log = rig.log.clone();
         match how {
@@ -90,7 +100,12 @@ fn plain(effects: &[Effect]) -> Vec<Effect> {
             Effect::RunCheck { is_replay, timeout_ms, .. } => {
                 (*is_replay, *timeout_ms) = (false, 0)
             }
-            Effect::Dispatch { is_replay, .. } => *is_replay = false,
+            Effect::CallHook { is_replay, timeout_ms, .. } => {
+                (*is_replay, *timeout_ms) = (false, 0)
+            }
+            Effect::Dispatch { is_replay, timeout_ms, .. } => {
+                (*is_replay, *timeout_ms) = (false, None)
+            }
             _ => {}
         }
     }
@@ -100,7 +115,9 @@ fn plain(effects: &[Effect]) -> Vec<Effect> {
 /// Whether an effect is marked as asked for again; those that carry no mark count as marked.
 fn is_replay(effect: &Effect) -> bool {
     match effect {
-        Effect::RunCheck { is_replay, .. } | Effect::Dispatch { is_replay, .. } => *is_replay,
+        Effect::RunCheck { is_replay, .. }
+        | Effect::CallHook { is_replay, .. }
+        | Effect::Dispatch { is_replay, .. } => *is_replay,
         _ => true,
     }
 }
@@ -121,6 +138,38 @@ fn full() -> Rig {
     rig.timer().unwrap();
     rig.finish(revise()).wait(10).crash().wait(10);
     rig.turn(2, &[pass(), pass()]).ok(Input::Sealed);
+    rig
+}
+
+/// A decision with one of everything: approval, a cached bundle, hooks at every point, a rewrite, a
+/// human who sends it back and one who does not answer, a crash inside a hook, a waiver.
+fn decided() -> Rig {
+    let rung = |step| Rung { step, max_extra_ms: None, is_ready: true };
+    let terms = Terms {
+        needs_approval: true,
+        features: vec![Feature { captured_at_ms: 900, ttl_ms: 50 }],
+        ladder: vec![rung(Step::CacheBundle), rung(Step::Hitl)],
+        ..terms()
+    };
+    let charter = Charter {
+        policy: Policy { wall_ms: Some(90_000), ..Policy::default() },
+        checks: vec![world_check("a"), hook_check("b"), human_check("c")],
+        hooks: HookPoint::ALL.map(|point| hook(point.as_str(), point)).to_vec(),
+        terms: Some(terms),
+    };
+    let mut rig = Rig::of(charter);
+    rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
+    rig.hook(HookDecision::Modify { to: d(70), delta: d(71) }).wait(10).crash();
+    rig.hook(HookDecision::Allow).wait(10).answer(Answer::Continue { attempts: 2 });
+    rig.wait(10).turn(1, &[pass()]);
+    let rewritten = rig.rewritten(1, pass(), 50);
+    rig.wait(10).ok(rewritten).wait(10).human(revise());
+    rig.hook(HookDecision::Allow).wait(10).hook(HookDecision::NotApplicable);
+    rig.turn(2, &[pass(), pass()]);
+    rig.timer().unwrap();
+    rig.wait(10).hook(HookDecision::Allow).wait(10).answer(Answer::Waive).ok(Input::Sealed);
+    let kinds: std::collections::BTreeSet<_> = rig.log.iter().map(|it| it.event.name()).collect();
+    assert_eq!(kinds.len(), 18, "all but what could not be read and who failed: {kinds:?}");
     rig
 }
 
@@ -145,36 +194,42 @@ fn a_log_that_is_no_log() {
 
 #[test]
 fn nothing_follows_a_seal() {
-    let rig = full();
-    for entry in &rig.log {
-        let mut longer = rig.log.clone();
-        longer.push(Entry { at_ms: u64::MAX, event: entry.event.clone() });
-        assert!(Delegation::replay(&longer).is_err(), "{}", entry.event.name());
+    for rig in [full(), decided()] {
+        for entry in &rig.log {
+            let mut longer = rig.log.clone();
+            longer.push(Entry { at_ms: u64::MAX, event: entry.event.clone() });
+            assert!(Delegation::replay(&longer).is_err(), "{}", entry.event.name());
+        }
     }
 }
 
 #[test]
 fn every_entry_that_is_dropped_doubled_or_swapped_is_missed() {
-    let rig = full();
-    let length = rig.log.len();
-    for at in 0..length {
-        let mut dropped = rig.log.clone();
-        let gone = dropped.remove(at);
-        let is_missed = Delegation::replay(&dropped).is_err();
-        // Without its last entry a log is the log of a run that goes on, and an interruption that
-        // nobody recorded was none.
-        let is_legal = at == length - 1 || matches!(gone.event, Event::RunResumed { .. });
-        assert_eq!(is_missed, !is_legal, "without entry {at}, {}", gone.event.name());
+    for rig in [full(), decided()] {
+        let length = rig.log.len();
+        for at in 0..length {
+            let mut dropped = rig.log.clone();
+            let gone = dropped.remove(at);
+            let is_missed = Delegation::replay(&dropped).is_err();
+            // Without its last entry a log is the log of a run that goes on, and an interruption that
+            // nobody recorded was none.
+            let is_legal = at == length - 1 || matches!(gone.event, Event::RunResumed { .. });
+            assert_eq!(is_missed, !is_legal, "without entry {at}, {}", gone.event.name());
 
-        let mut doubled = rig.log.clone();
-        doubled.insert(at, gone.clone());
-        assert!(Delegation::replay(&doubled).is_err(), "entry {at} twice, {}", gone.event.name());
+            let mut doubled = rig.log.clone();
+            doubled.insert(at, gone.clone());
+            assert!(
+                Delegation::replay(&doubled).is_err(),
+                "entry {at} twice, {}",
+                gone.event.name()
+            );
 
-        if at + 1 < length {
-            let mut swapped = rig.log.clone();
-            swapped.swap(at, at + 1);
-            let names = (gone.event.name(), rig.log[at + 1].event.name());
-            assert!(Delegation::replay(&swapped).is_err(), "{names:?} swapped");
+            if at + 1 < length {
+                let mut swapped = rig.log.clone();
+                swapped.swap(at, at + 1);
+                let names = (gone.event.name(), rig.log[at + 1].event.name());
+                assert!(Delegation::replay(&swapped).is_err(), "{names:?} swapped");
+            }
         }
     }
 }
@@ -183,37 +238,38 @@ fn every_entry_that_is_dropped_doubled_or_swapped_is_missed() {
 /// hash chain of the record is what guards those.
 #[test]
 fn what_the_machine_decides_cannot_be_altered_in_the_log() {
-    let rig = full();
-    let mut carried = BTreeMap::<&str, Vec<String>>::new();
-    let mut refused = 0;
-    for at in 0..rig.log.len() {
-        let json = serde_json::to_value(&rig.log[at]).unwrap();
-        let mut places = vec![];
-        leaves("", &json, &mut places);
-        for place in places {
-            let mut altered = json.clone();
-            alter(altered.pointer_mut(&place).unwrap());
-            let Ok(entry) = serde_json::from_value::<Entry>(altered) else {
-                continue;
-            };
-            let mut log = rig.log.clone();
-            log[at] = entry;
-            if Delegation::replay(&log).is_ok() {
-                let seen = carried.entry(rig.log[at].event.name()).or_default();
-                if !seen.contains(&place) {
-                    seen.push(place);
+    for (rig, expected) in [(full(), CARRIED), (decided(), CARRIED_IN_A_DECISION)] {
+        let mut carried = BTreeMap::<&str, Vec<String>>::new();
+        let mut refused = 0;
+        for at in 0..rig.log.len() {
+            let json = serde_json::to_value(&rig.log[at]).unwrap();
+            let mut places = vec![];
+            leaves("", &json, &mut places);
+            for place in places {
+                let mut altered = json.clone();
+                alter(altered.pointer_mut(&place).unwrap());
+                let Ok(entry) = serde_json::from_value::<Entry>(altered) else {
+                    continue;
+                };
+                let mut log = rig.log.clone();
+                log[at] = entry;
+                if Delegation::replay(&log).is_ok() {
+                    let seen = carried.entry(rig.log[at].event.name()).or_default();
+                    if !seen.contains(&place) {
+                        seen.push(place);
+                    }
+                } else {
+                    refused += 1;
                 }
-            } else {
-                refused += 1;
             }
         }
+        let mut list = String::new();
+        for (name, places) in carried {
+            list.push_str(&format!("{name}: {}\n", places.join(" ")));
+        }
+        assert!(refused > 100, "{refused}");
+        assert_eq!(list, expected, "the list as it is:\n{list}");
     }
-    let mut list = String::new();
-    for (name, places) in carried {
-        list.push_str(&format!("{name}: {}\n", places.join(" ")));
-    }
-    assert_eq!(list, CARRIED, "the list as it is:\n{list}");
-    assert!(refused > 100, "{refused}");
 }
 
 /// Codes of checks that passed, elapsed times, blobs that only a reader needs, bounds that were not
@@ -230,6 +286,33 @@ run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
 /event/policy/max_verify_tries /event/policy/on_exhausted /event/policy/on_fail \
 /event/policy/wall_ms /event/request /event/run
 run.resumed: /at_ms
+run.sealed: /at_ms
+world.observed: /event/judge /event/manifest
+";
+
+/// Besides those: what a hook or a human brought in, and the terms as far as nothing came of them.
+const CARRIED_IN_A_DECISION: &str = "\
+check.answered: /event/by
+check.awaits: /at_ms
+check.finished: /event/elapsed_ms /event/finding/code /event/rewrite/candidate \
+/event/rewrite/claim /event/rewrite/delta
+check.red: /event/elapsed_ms /event/finding/code
+check.started: /at_ms
+claim.received: /event/claim /event/usage/tokens /event/usage/tool_calls /event/work
+delegate.dispatched: /at_ms
+hook.answered: /event/decision/delta /event/decision/to /event/elapsed_ms /event/decision/action
+hook.called: /at_ms
+run.answered: /event/answer/attempts /event/by
+run.escalated: /at_ms
+run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
+/event/checks/1/timeout_ms /event/checks/2/id /event/hooks/0/timeout_ms \
+/event/hooks/1/timeout_ms /event/hooks/2/timeout_ms /event/hooks/3/timeout_ms \
+/event/policy/max_attempts /event/policy/max_interruptions /event/policy/max_verify_tries \
+/event/policy/on_exhausted /event/policy/on_fail /event/policy/verify_backoff_ms \
+/event/policy/wall_ms /event/request /event/run /event/terms/envelope \
+/event/terms/features/0/captured_at_ms /event/terms/features/0/ttl_ms \
+/event/terms/is_required /event/terms/ladder/1/is_ready /event/terms/stages/act_ms \
+/event/terms/stages/context_ms /event/terms/stages/plan_ms /event/terms/stages/verify_ms
 run.sealed: /at_ms
 world.observed: /event/judge /event/manifest
 ";
@@ -265,6 +348,19 @@ fn alter(value: &mut serde_json::Value) {
             "reject" => "escalate",
             "verified" => "unverified",
             "discriminating" => "non_discriminating",
+            "allow" => "not_applicable",
+            "not_applicable" => "allow",
+            "hook" => "claim",
+            "human" => "hook",
+            "hitl" => "abstain",
+            "cache_bundle" => "small_model",
+            "approval" => "verification",
+            "verification" => "approval",
+            "freshness" => "time",
+            "delegation.pre" => "attempt.start",
+            "attempt.start" => "attempt.end",
+            "attempt.end" => "delegation.post",
+            "delegation.post" => "delegation.pre",
             _ => "another",
         }
         .into(),
@@ -309,7 +405,7 @@ fn a_pass_that_nobody_gave_is_refused() {
 #[test]
 fn a_log_cut_inside_an_append_is_refused() {
     let mut missed = std::collections::BTreeSet::new();
-    for whole in [full(), waived(), worn_out()] {
+    for whole in [full(), decided(), waived(), worn_out()] {
         for length in 1..=whole.log.len() {
             let replayed = Delegation::replay(&whole.log[..length]);
             if whole.boundaries.contains(&length) {
@@ -326,8 +422,11 @@ fn a_log_cut_inside_an_append_is_refused() {
     assert_eq!(
         missed,
         [
+            "check.awaits",
             "check.started",
+            "degrade.chosen",
             "delegate.dispatched",
+            "hook.called",
             "outcome.decided",
             "run.escalated",
             "verdict.merged"
@@ -355,34 +454,39 @@ fn worn_out() -> Rig {
 /// would be welcome there.
 #[test]
 fn what_follows_of_itself_cannot_be_replaced() {
-    let whole = full();
-    let others = [
-        Event::OutcomeDecided { outcome: Outcome::Cancelled, code: code("user"), waived: false },
-        Event::RunResumed { interruptions: 1 },
-    ];
-    let mut refused = 0;
-    for at in 1..whole.log.len() {
-        if whole.boundaries.contains(&at) {
-            continue;
-        }
-        for other in &others {
-            let mut log = whole.log[..=at].to_vec();
-            let is_same = log[at].event.name() == other.name();
-            log[at].event = other.clone();
-            let (seq, got) = (at as u64, other.name());
-            match Delegation::replay(&log) {
-                Err(ReplayError::Differs { seq: s, got: g }) => {
-                    assert_eq!((s, g, is_same), (seq, got, true));
-                }
-                Err(ReplayError::Impossible { seq: s, got: g, .. }) => {
-                    assert_eq!((s, g, is_same), (seq, got, false));
-                }
-                other => panic!("entry {at}: {other:?}"),
+    for whole in [full(), decided()] {
+        let others = [
+            Event::OutcomeDecided {
+                outcome: Outcome::Cancelled,
+                code: code("user"),
+                waived: false,
+            },
+            Event::RunResumed { interruptions: 1 },
+        ];
+        let mut refused = 0;
+        for at in 1..whole.log.len() {
+            if whole.boundaries.contains(&at) {
+                continue;
             }
-            refused += 1;
+            for other in &others {
+                let mut log = whole.log[..=at].to_vec();
+                let is_same = log[at].event.name() == other.name();
+                log[at].event = other.clone();
+                let (seq, got) = (at as u64, other.name());
+                match Delegation::replay(&log) {
+                    Err(ReplayError::Differs { seq: s, got: g }) => {
+                        assert_eq!((s, g, is_same), (seq, got, true));
+                    }
+                    Err(ReplayError::Impossible { seq: s, got: g, .. }) => {
+                        assert_eq!((s, g, is_same), (seq, got, false));
+                    }
+                    other => panic!("entry {at}: {other:?}"),
+                }
+                refused += 1;
+            }
         }
+        assert!(refused >= 14, "{refused}");
     }
-    assert!(refused >= 14, "{refused}");
 }
 
 /// What only became due later may be overtaken: a cancel while a try is waited for.

@@ -1,12 +1,13 @@
 //! Random schedules: policies, and inputs that are mostly legal and sometimes not.
 
 use probity_core::{
-    Answer, CheckDecl, CheckIndex, Counting, Finding, Handled, Input, OnFailure, Phase, Policy,
-    RedFirst, Refusal, Stage, Usage, VerdictKind,
+    Answer, Charter, CheckDecl, CheckIndex, Counting, Feature, Finding, Handled, HookDecision,
+    HookDecl, HookPoint, Input, OnFailure, Phase, Policy, RedFirst, Refusal, Rung, Stage,
+    StageBudgets, Step as Rungs, Subject, Terms, Tier, Usage, VerdictKind,
 };
 use proptest::prelude::*;
 
-use crate::rig::{JUDGE, Rig, TOUCHED, claim_check, code, d, fault, turn, verdict, world_check};
+use crate::rig::{JUDGE, Rig, TOUCHED, code, d, fault, turn, verdict, world_check};
 
 /// One step, as numbers that are read against the state when the step is made.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..60)
 }
 
-pub(crate) fn policies() -> impl Strategy<Value = Policy> {
+fn policies() -> impl Strategy<Value = Policy> {
     let counting = prop_oneof![
         Just(Counting::EverySubmission),
         (any::<bool>(), 1u32..4, 1u32..10, any::<bool>()).prop_map(
@@ -77,15 +78,93 @@ pub(crate) fn policies() -> impl Strategy<Value = Policy> {
         )
 }
 
-pub(crate) fn checks() -> impl Strategy<Value = Vec<CheckDecl>> {
-    proptest::collection::vec((any::<bool>(), 1u64..1_000), 0..4).prop_map(|checks| {
-        let check = |(n, (is_world, timeout_ms)): (usize, (bool, u64))| {
-            let id = format!("c{n}");
-            let decl = if is_world { world_check(&id) } else { claim_check(&id) };
-            CheckDecl { timeout_ms, ..decl }
+/// Checks of every subject in their order, some hooks, and terms in every other run.
+pub(crate) fn charters() -> impl Strategy<Value = Charter> {
+    let terms = prop_oneof![Just(None), terms().prop_map(Some)];
+    (policies(), checks(), hooks(), terms).prop_map(|(policy, checks, hooks, terms)| Charter {
+        policy,
+        checks,
+        hooks,
+        terms,
+    })
+}
+
+fn checks() -> impl Strategy<Value = Vec<CheckDecl>> {
+    let subjects = prop_oneof![
+        2 => Just(Subject::World),
+        2 => Just(Subject::Claim),
+        2 => Just(Subject::Hook),
+        1 => Just(Subject::Human),
+    ];
+    proptest::collection::vec((subjects, 1u64..1_000), 0..5).prop_map(|mut checks| {
+        checks.sort_by_key(|(subject, _)| subject.rank());
+        let check = |(n, (subject, timeout_ms)): (usize, (Subject, u64))| CheckDecl {
+            subject,
+            timeout_ms,
+            ..world_check(&format!("c{n}"))
         };
         checks.into_iter().enumerate().map(check).collect()
     })
+}
+
+fn hooks() -> impl Strategy<Value = Vec<HookDecl>> {
+    let point = proptest::sample::select(HookPoint::ALL.to_vec());
+    proptest::collection::vec((point, 1u64..1_000), 0..4).prop_map(|hooks| {
+        let hook =
+            |(n, (point, timeout_ms))| HookDecl { id: code(&format!("h{n}")), point, timeout_ms };
+        hooks.into_iter().enumerate().map(hook).collect()
+    })
+}
+
+fn terms() -> impl Strategy<Value = Terms> {
+    let rung = (
+        proptest::sample::select(Rungs::ALL.to_vec()),
+        proptest::option::of(0u64..2_000),
+        prop::bool::weighted(0.8),
+    )
+        .prop_map(|(step, max_extra_ms, is_ready)| Rung { step, max_extra_ms, is_ready });
+    let stages = (0u64..3_000, 0u64..3_000).prop_map(|(act_ms, verify_ms)| StageBudgets {
+        context_ms: 100,
+        plan_ms: 100,
+        act_ms,
+        verify_ms,
+    });
+    (
+        proptest::option::of(proptest::sample::select(Tier::ALL.to_vec())),
+        any::<bool>(),
+        stages,
+        proptest::option::of(0u64..3_000),
+        any::<bool>(),
+        proptest::collection::vec(rung, 0..6),
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.2),
+    )
+        .prop_map(
+            |(
+                tier,
+                is_required,
+                stages,
+                ttl,
+                is_stale_soft,
+                ladder,
+                is_blocked,
+                needs_approval,
+            )| {
+                // The rig opens runs at 1 s.
+                let feature = |ttl_ms| Feature { captured_at_ms: 1_000, ttl_ms };
+                Terms {
+                    envelope: d(90),
+                    tier,
+                    is_required,
+                    stages,
+                    features: ttl.map(feature).into_iter().collect(),
+                    is_stale_soft,
+                    ladder,
+                    blocked: is_blocked.then(|| code("over_limit")),
+                    needs_approval,
+                }
+            },
+        )
 }
 
 pub(crate) fn finding(n: u8) -> Finding {
@@ -97,6 +176,18 @@ pub(crate) fn finding(n: u8) -> Finding {
         9 => verdict(VerdictKind::Inconclusive, "refused"),
         10 => fault(),
         _ => Finding::NotApplicable,
+    }
+}
+
+fn decision(step: &Step) -> HookDecision {
+    let (code, detail) = (code("hook_offline"), d(63));
+    match step.finding {
+        0 => HookDecision::Block { reason: d(60) },
+        1 => HookDecision::Inconclusive { code, detail },
+        2 => HookDecision::Fault { code, detail },
+        3..=5 => HookDecision::Modify { to: d(step.spoil), delta: d(61) },
+        6 => HookDecision::NotApplicable,
+        _ => HookDecision::Allow,
     }
 }
 
@@ -117,6 +208,9 @@ pub(crate) fn input(rig: &mut Rig, step: &Step) -> Input {
         5 => Input::DelegateFailed { turn: some_turn, code: code("exit_1"), detail: d(3) },
         6 => Rig::answered(Answer::Continue { attempts: step.spoil.into() }),
         7 => Input::Unreadable { phase, code: code("too_large"), detail: d(4) },
+        13 => Rig::hooked(step.candidate.into(), decision(step)),
+        14 => Rig::said(step.candidate.into(), finding(step.finding)),
+        15 => rig.rewritten(step.candidate.into(), finding(step.finding), step.spoil),
         8..=11 => Input::Timer,
         12 => Input::Resume,
         _ => expected(rig, step),
@@ -129,8 +223,19 @@ fn expected(rig: &Rig, step: &Step) -> Input {
         Stage::Claimed => rig.observed(Phase::After),
         Stage::RedChecking { check, .. } | Stage::Checking { check, .. } => {
             let CheckIndex(check) = check;
-            rig.finished(check, finding(step.finding))
+            let finding = finding(step.finding);
+            let decl = rig.machine.checks().get(check as usize);
+            let is_hook = decl.is_some_and(|decl| decl.subject == Subject::Hook);
+            if is_hook
+                && step.spoil.is_multiple_of(3)
+                && finding.verdict() == Some(VerdictKind::Pass)
+            {
+                return rig.rewritten(check, finding, 100 + step.spoil);
+            }
+            rig.finished(check, finding)
         }
+        Stage::Hooking { hook, .. } => Rig::hooked(hook.0, decision(step)),
+        Stage::Awaiting { check, .. } => Rig::said(check.0, finding(step.finding)),
         Stage::Delegated { turn } => rig.claimed(turn, step.candidate),
         Stage::Escalated { .. } => Rig::answered(match step.finding {
             0..=3 => Answer::Reject,
@@ -143,8 +248,8 @@ fn expected(rig: &Rig, step: &Step) -> Input {
 }
 
 /// Plays a schedule. The rig checks after every input that the log replays to the live value.
-pub(crate) fn play(policy: Policy, checks: Vec<CheckDecl>, steps: &[Step]) -> Rig {
-    let mut rig = Rig::open(policy, checks);
+pub(crate) fn play(charter: Charter, steps: &[Step]) -> Rig {
+    let mut rig = Rig::of(charter);
     for step in steps {
         rig.wait(step.wait_ms);
         let input = input(&mut rig, step);
