@@ -6,12 +6,15 @@
 
 #[doc(hidden)]
 pub mod cli;
+mod episode;
 mod handler;
 pub mod location;
 mod prepare;
 mod project;
+mod recorded;
 pub mod request;
 
+pub use episode::{EpisodeError, RunEpisode};
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
 pub use probity_audit as audit;
 pub use probity_core as core;
@@ -26,4 +29,5 @@ pub use probity_script as script;
 pub use probity_store as store;
 pub use probity_verifier as verifier;
 pub use project::{CONFIG_PATH, POLICY_PATH, Project, ProjectError};
+pub use recorded::Recorded;
 pub use request::Request;

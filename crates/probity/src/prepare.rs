@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::location::Programs;
 use crate::request::{Millis, Request};
 use builder::Builder;
+pub(crate) use decision::decision;
 
 /// A plan, and what its author should know about it.
 #[derive(Debug)]

@@ -56,7 +56,7 @@ pub(super) async fn demo(args: &DemoArgs, programs: &Programs) -> Result<u8, Cli
     let store = open_store(&args.store)?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.json);
-    let output = Output::of(plan.delegate.conversation().as_str(), warnings);
+    let output = Output::of(&plan, warnings);
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &CheckingArgs::printing(args.json)).await

@@ -65,6 +65,19 @@ pub enum CliError {
         /// Why it failed.
         source: io::Error,
     },
+    /// A run does not take a human's answer.
+    #[error("{0}")]
+    Answer(String),
+    /// A run asks somebody else.
+    #[error("{asked} {who} was asked, not {by}")]
+    NotAsked {
+        /// What the run asks.
+        asked: String,
+        /// Whom.
+        who: String,
+        /// Who answered.
+        by: String,
+    },
     /// A code that no page explains.
     #[error("{0}")]
     NotFound(String),
@@ -73,7 +86,7 @@ pub enum CliError {
 impl CliError {
     /// The stable machine word.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Usage(_) => "usage",
             Self::Expect(_) => "expect_syntax",
@@ -87,6 +100,8 @@ impl CliError {
             Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Io { .. } => "io",
+            Self::Answer(_) => "answer_refused",
+            Self::NotAsked { .. } => "answer_not_asked",
             Self::NotFound(_) => "not_found",
         }
     }
@@ -102,6 +117,8 @@ impl CliError {
                 | EngineError::Exists { .. }
                 | EngineError::Missing { .. }
                 | EngineError::Answer(_)
+                | EngineError::NotAsked { .. }
+                | EngineError::PlanIncomplete { .. }
                 | EngineError::PlanDiffers { .. } => EXIT_USAGE,
                 _ => EXIT_STOPPED,
             },

@@ -1,5 +1,6 @@
 //! `probity log`: what the store holds, and which run a few characters of an id mean.
 
+mod answer;
 mod list;
 mod tail;
 
@@ -9,9 +10,11 @@ use probity_core::RunId;
 use probity_engine::{EngineError, Report};
 use probity_record::verify_records;
 use probity_store::{MemoryStore, Store, limits, read_run};
+use serde::Serialize;
 
 use super::args::{LogArgs, LogCommand, StoreArgs};
-use super::present::{self, Reader};
+use super::present::{self, Asked, Asks, Reader};
+use super::run::recorded;
 use super::{CliError, EXIT_STOPPED};
 use crate::location::{Programs, StoreUrl};
 
@@ -20,21 +23,22 @@ const MAX_RUNS_SEARCHED: usize = 100_000;
 /// Candidates that an ambiguous start of an id is answered with.
 const MAX_NAMED: usize = 5;
 
-/// Lists, shows, follows or exports run logs.
+/// Lists, shows, follows, exports or answers runs.
 ///
 /// # Errors
 /// [`CliError`] if there is no such store or run, or it cannot be read.
-pub(super) async fn log(args: &LogArgs, _: &Programs) -> Result<u8, CliError> {
+pub(super) async fn log(args: &LogArgs, programs: &Programs) -> Result<u8, CliError> {
     match &args.command {
         LogCommand::List { limit, store, json } => {
             list::list(open_existing(store)?.as_ref(), usize::from(*limit), *json).await
         }
         LogCommand::Show { run, store, json } => {
-            show(open_existing(store)?.as_ref(), run, *json).await
+            show(open_existing(store)?.as_ref(), run, *json, programs).await
         }
         LogCommand::Tail { run, store, json } => {
             tail::tail(open_existing(store)?.as_ref(), run, *json).await
         }
+        LogCommand::Answer(args) => answer::answer(args, programs).await,
         LogCommand::Export { run, store } => export(open_existing(store)?.as_ref(), run).await,
     }
 }
@@ -105,12 +109,33 @@ pub(super) async fn resolve_run(store: &dyn Store, text: &str) -> Result<RunId, 
     }
 }
 
-async fn show(store: &dyn Store, text: &str, json: bool) -> Result<u8, CliError> {
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<&'a Asks>,
+}
+
+async fn show(
+    store: &dyn Store,
+    text: &str,
+    json: bool,
+    programs: &Programs,
+) -> Result<u8, CliError> {
     let run = resolve_run(store, text).await?;
     let report = Report::read(store, &run).await?;
+    let mut asked = Asked::default();
+    if report.waits_for.is_some() {
+        // Whom it asks stands in the request; where that cannot be prepared any more, the check's
+        // name is all there is.
+        let prepared = recorded(store, run, programs).await;
+        asked = prepared.map_or_else(|_| Asked::default(), |prepared| Asked::of(&prepared.plan));
+    }
+    let asks = asked.by(&report);
     match json {
-        true => present::json(&report)?,
-        false => present::whole_report(&report)?,
+        true => present::json(&Shown { report: &report, asks })?,
+        false => present::whole_report(&report, asks)?,
     }
     Ok(0)
 }

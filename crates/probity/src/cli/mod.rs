@@ -4,14 +4,19 @@ pub mod args;
 mod check;
 mod completions;
 mod demo;
+mod documents;
+mod drift;
+mod episode;
 mod error;
 mod explain;
+mod hook;
 mod init;
 mod log;
 mod present;
 mod progress;
 mod recheck;
 mod run;
+mod source;
 mod trust;
 mod verify;
 
@@ -71,6 +76,9 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Verify(args) => verify::verify(&args, &programs).await,
         Command::Recheck(args) => recheck::recheck(&args, &programs).await,
         Command::Log(args) => log::log(&args, &programs).await,
+        Command::Episode(args) => episode::episode(&args, &programs).await,
+        Command::Drift(args) => drift::drift(&args, &programs).await,
+        Command::Hook(args) => hook::hook(&args, &programs).await,
         Command::Init(args) => init::init(&args, &programs).await,
         Command::Check(args) => check::check(&args, &programs).await,
         Command::Explain(args) => explain::explain(&args, &programs).await,
@@ -110,7 +118,19 @@ const fn wants_json(command: &Command) -> bool {
             args::LogCommand::List { json, .. }
             | args::LogCommand::Show { json, .. }
             | args::LogCommand::Tail { json, .. } => *json,
+            args::LogCommand::Answer(args) => args.json,
             args::LogCommand::Export { .. } => false,
+        },
+        Command::Episode(args) => match &args.command {
+            args::EpisodeCommand::Verify(args) => args.json,
+            args::EpisodeCommand::Show { json, .. } => *json,
+            args::EpisodeCommand::Export { .. } => false,
+        },
+        Command::Drift(args) => match &args.command {
+            args::DriftCommand::List { json, .. } | args::DriftCommand::Show { json, .. } => *json,
+        },
+        Command::Hook(args) => match &args.command {
+            args::HookCommand::Fire(args) => args.json,
         },
         Command::Completions(_) | Command::ScriptWorker | Command::SandboxExec { .. } => false,
     }

@@ -1,5 +1,6 @@
 //! What people read on standard output, and what scripts read there.
 
+mod asked;
 mod run;
 mod style;
 mod text;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use super::CliError;
 
+pub(super) use asked::{Asked, Asks};
 pub(super) use run::Detail;
 pub(super) use style::{Style, Tone};
 pub(super) use text::{block, line};
@@ -35,26 +37,36 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     print(&bytes).map(drop)
 }
 
-/// Prints what a run came to, and beside it, on standard error, what else there is to know.
+/// Prints what a run came to, and beside it, on standard error, what else there is to know. `asks`
+/// says whom it waits for.
 ///
 /// # Errors
 /// [`CliError::Io`] if standard output cannot be written.
-pub(super) fn report(report: &Report, warnings: &[String]) -> Result<(), CliError> {
-    print_report(report, Detail::Brief, warnings)
+pub(super) fn report(
+    report: &Report,
+    asks: Option<&Asks>,
+    warnings: &[String],
+) -> Result<(), CliError> {
+    print_report(report, asks, Detail::Brief, warnings)
 }
 
 /// Prints a run with everything that was observed.
 ///
 /// # Errors
 /// [`CliError::Io`] if standard output cannot be written.
-pub(super) fn whole_report(report: &Report) -> Result<(), CliError> {
-    print_report(report, Detail::Full, &[])
+pub(super) fn whole_report(report: &Report, asks: Option<&Asks>) -> Result<(), CliError> {
+    print_report(report, asks, Detail::Full, &[])
 }
 
-fn print_report(report: &Report, detail: Detail, warnings: &[String]) -> Result<(), CliError> {
+fn print_report(
+    report: &Report,
+    asks: Option<&Asks>,
+    detail: Detail,
+    warnings: &[String],
+) -> Result<(), CliError> {
     warnings.iter().for_each(|warning| warn(warning));
-    print(run::render(report, Style::of_stdout(), detail).as_bytes())?;
-    if let Some(next) = run::next_step(report) {
+    print(run::render(report, asks, Style::of_stdout(), detail).as_bytes())?;
+    if let Some(next) = run::next_step(report, asks) {
         note(&format!("next: {next}"));
     }
     Ok(())

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
-    Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl, Phase, VerdictKind,
+    Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl,
+    Phase, VerdictKind,
 };
 use probity_engine::{Plan, Watch};
 

@@ -6,9 +6,8 @@ use async_trait::async_trait;
 use probity_core::{Delegation, Digest, Outcome, RunId};
 use probity_delegate::{Answered, Conversation, Delegate, DelegateError};
 use probity_engine::EngineError;
-use probity_record::read_records;
 use probity_script::Script;
-use probity_store::{Store, limits, read_run};
+use probity_store::{Store, limits};
 use probity_verifier::{Changes, JudgeManifest, Manifest, snapshot};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -17,9 +16,8 @@ use super::CliError;
 use super::args::RecheckArgs;
 use super::log::{open_existing, resolve_run};
 use super::present::{self, Style, Tone};
-use super::run::recorded_request;
 use crate::location::Programs;
-use crate::{Prepared, Request, open_workspace, prepare_with};
+use crate::{Prepared, Recorded, Request, open_workspace, prepare_with};
 
 /// Differences that a person is shown; `--json` has them all.
 const MAX_SHOWN: usize = 50;
@@ -85,8 +83,7 @@ async fn freshness(
     run: RunId,
     programs: &Programs,
 ) -> Result<Freshness, CliError> {
-    let records = read_run(store, &run).await.map_err(EngineError::from)?;
-    let log = read_records(&records).map_err(EngineError::from)?;
+    let Recorded { log, request, .. } = Recorded::read(store, &run).await?;
     let machine = Delegation::replay(&log.entries).map_err(EngineError::from)?;
     let outcome = machine.stage().outcome();
     let judged = machine.judged().last().and_then(|judged| judged.world);
@@ -99,7 +96,6 @@ async fn freshness(
         Some(world) => stored(store, world.judge, "judge", JudgeManifest::from_bytes).await?,
         None => stored(store, judged.judge, "judge", JudgeManifest::from_bytes).await?,
     };
-    let (request, _) = recorded_request(store, &run).await?;
     if request.workspace.as_ref().is_some_and(|workspace| !workspace.exists()) {
         let changed = vec![Changed { path: ".".to_owned(), change: "deleted" }];
         let (state, judge) = (State::Stale, Vec::new());

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use probity_core::{Answer, Outcome, RunId};
 use probity_delegate::OnError;
-use probity_engine::{Engine, EngineError, Report, SystemClock};
-use probity_record::read_records;
-use probity_store::{Store, read_run};
+use probity_engine::{Approval, Engine, Plan, Report, SystemClock};
+use probity_policy::{Place, distinct_names, in_order};
+use probity_record::canonical::parse_ijson;
+use probity_store::Store;
 use probity_verifier::expect;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -15,10 +16,12 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
+use super::present::{Asked, Asks};
 use super::progress::Progress;
+use super::source::read_text;
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
-use crate::{Prepared, Project, Request, open_workspace, prepare};
+use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
 
 /// Runs a delegate under the gate, or takes an interrupted run up again.
 ///
@@ -26,33 +29,64 @@ use crate::{Prepared, Project, Request, open_workspace, prepare};
 /// [`CliError`] if the run could not be started or driven on.
 pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliError> {
     let store = open_store(&args.store)?;
-    let (prepared, answer) = match &args.resume {
+    let (prepared, entry) = match &args.resume {
         Some(run) => resumed(args, run, store.as_ref(), programs).await?,
-        None => (fresh(args, programs)?, None),
+        None => (fresh(args, programs)?, Entry::Open),
     };
-    let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
-    let progress = Progress::new(args.checking.json);
-    let Prepared { plan, warnings } = prepared;
-    progress.knows(&plan);
-    let output = Output::of(plan.delegate.conversation().as_str(), warnings);
-    let run = plan.run.clone();
-    let cancel = cancel_on_signal();
-    match answer {
-        Some((by, answer)) => engine.answer(plan, &by, answer, &progress, cancel).await?,
-        None if args.resume.is_some() => engine.resume(plan, &progress, cancel).await?,
-        None => engine.run(plan, &progress, cancel).await?,
-    };
-    progress.finish();
-    finish(store.as_ref(), &run, &output, &args.checking).await
+    drive(store, prepared, entry, &args.checking).await
 }
 
-/// What a run came to, with what only the command line knows.
+/// How a run is entered.
+pub(super) enum Entry {
+    /// It is new.
+    Open,
+    /// It was interrupted.
+    Resume,
+    /// It is escalated, and somebody answers.
+    Answer(String, Answer),
+    /// It waits on a human check, and somebody answers.
+    Approve(String, Approval),
+}
+
+/// Drives a run to its end, or to where it waits, and says what it came to.
+///
+/// # Errors
+/// [`CliError`] if the run could not be driven on.
+pub(super) async fn drive(
+    store: Arc<dyn Store>,
+    prepared: Prepared,
+    entry: Entry,
+    args: &CheckingArgs,
+) -> Result<u8, CliError> {
+    let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
+    let progress = Progress::new(args.json);
+    let Prepared { plan, warnings } = prepared;
+    progress.knows(&plan);
+    let output = Output::of(&plan, warnings);
+    let run = plan.run.clone();
+    let cancel = cancel_on_signal();
+    match entry {
+        Entry::Open => engine.run(plan, &progress, cancel).await?,
+        Entry::Resume => engine.resume(plan, &progress, cancel).await?,
+        Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &progress, cancel).await?,
+        Entry::Approve(by, approval) => {
+            engine.approve(plan, &by, approval, &progress, cancel).await?
+        }
+    };
+    progress.finish();
+    finish(store.as_ref(), &run, &output, args).await
+}
+
+/// What only the command line knows of a run.
 #[derive(Debug, Serialize)]
 pub(super) struct Output {
     /// Whether retries continued the delegate's conversation.
     conversation: &'static str,
     /// Weaknesses of the request.
     warnings: Vec<String>,
+    /// Whom each human check asks.
+    #[serde(skip)]
+    asked: Asked,
 }
 
 #[derive(Serialize)]
@@ -61,11 +95,14 @@ struct Printed<'a> {
     report: &'a Report,
     #[serde(flatten)]
     output: &'a Output,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<&'a Asks>,
 }
 
 impl Output {
-    pub(super) const fn of(conversation: &'static str, warnings: Vec<String>) -> Self {
-        Self { conversation, warnings }
+    pub(super) fn of(plan: &Plan, warnings: Vec<String>) -> Self {
+        let conversation = plan.delegate.conversation().as_str();
+        Self { conversation, warnings, asked: Asked::of(plan) }
     }
 }
 
@@ -77,10 +114,11 @@ pub(super) async fn finish(
     args: &CheckingArgs,
 ) -> Result<u8, CliError> {
     let report = Report::read(store, run).await?;
+    let asks = output.asked.by(&report);
     if args.json {
-        present::json(&Printed { report: &report, output })?;
+        present::json(&Printed { report: &report, output, asks })?;
     } else {
-        present::report(&report, &output.warnings)?;
+        present::report(&report, asks, &output.warnings)?;
     }
     Ok(match report.outcome {
         Some(Outcome::Unverified) if args.allow_unverified => 0,
@@ -127,11 +165,19 @@ pub(super) fn cancel_on_signal() -> CancellationToken {
 pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Request, CliError> {
     let root = request.workspace.clone().unwrap_or_else(|| ".".into());
     let root = std::path::absolute(&root).unwrap_or(root);
-    let request = Request { workspace: Some(root.clone()), ..request };
+    let mut request = Request { workspace: Some(root.clone()), ..request };
     let project = if args.no_project { None } else { Project::find(&root)? };
-    let Some(project) = project else { return Ok(request) };
-    project.require_trust()?;
-    Ok(request.over(project.defaults))
+    if let Some(project) = project {
+        project.require_trust()?;
+        return Ok(project.apply(request)?);
+    }
+    if let Some(name) = request.agent {
+        let hint = "; there is no `.probity` folder, or --no-project leaves it out".to_owned();
+        return Err(ProjectError::NoProfile { name, hint }.into());
+    }
+    distinct_names(&request.hooks, &Place::file("the request")).map_err(ProjectError::from)?;
+    request.hooks = in_order(request.hooks);
+    Ok(request)
 }
 
 /// The part of a request that the checking arguments make.
@@ -164,7 +210,7 @@ fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
         request = request.over(Request::load(path)?);
     }
     let mut request = with_project(request, &args.checking)?;
-    request.verify_files.iter_mut().for_each(make_absolute);
+    request.files_mut().for_each(make_absolute);
     let run = match &request.id {
         Some(id) => id.clone(),
         None => draw_run_id()?,
@@ -176,9 +222,13 @@ fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
 
 fn request_of(args: &RunArgs) -> Result<Request, CliError> {
     let resume = args.resume_command.as_deref().map(words).transpose()?;
+    let decision = args.decision.as_deref().map(read_decision).transpose()?;
     let on_failure = args.on_failure.map(Into::into);
     Ok(Request {
         id: args.id.as_deref().map(str::parse).transpose()?,
+        agent: args.agent.clone(),
+        decision,
+        decision_type: args.decision_type.clone(),
         task: args.task.clone().unwrap_or_default(),
         command: args.command.clone(),
         resume,
@@ -203,42 +253,40 @@ async fn resumed(
     run: &str,
     store: &dyn Store,
     programs: &Programs,
-) -> Result<(Prepared, Option<(String, Answer)>), CliError> {
+) -> Result<(Prepared, Entry), CliError> {
     let run = super::log::resolve_run(store, run).await?;
-    let (request, bytes) = recorded_request(store, &run).await?;
-    let mut prepared = prepare(&request, run, programs)?;
-    prepared.plan.request = bytes;
-    let answer = match (&args.answer, &args.by) {
-        (Some(_), Some(by)) if by.trim().is_empty() => {
-            return Err(CliError::Usage("--by must name who answers".to_owned()));
+    let entry = match (&args.answer, &args.by) {
+        (Some(answer), Some(by)) => {
+            require_name(by)?;
+            Entry::Answer(by.clone(), parse_answer(answer)?)
         }
-        (Some(answer), Some(by)) => Some((by.clone(), parse_answer(answer)?)),
-        _ => None,
+        _ => Entry::Resume,
     };
-    Ok((prepared, answer))
+    Ok((recorded(store, run, programs).await?, entry))
 }
 
-/// The request that a run was opened with, and the bytes it is recorded as.
-pub(super) async fn recorded_request(
+/// Prepares a run of the store as it was prepared when it was opened.
+///
+/// # Errors
+/// [`CliError`] if there is no such run, or what it needs is gone.
+pub(super) async fn recorded(
     store: &dyn Store,
-    run: &RunId,
-) -> Result<(Request, Vec<u8>), CliError> {
-    let records = read_run(store, run).await.map_err(EngineError::from)?;
-    let log = read_records(&records).map_err(EngineError::from)?;
-    let digest = log.entries.iter().find_map(|entry| match &entry.event {
-        probity_core::Event::RunOpened { request, .. } => Some(*request),
-        _ => None,
-    });
-    let digest = digest.ok_or_else(|| EngineError::Missing { run: run.clone() })?;
-    let max_bytes = u64::try_from(probity_store::limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
-    let bytes = store.get(&digest, max_bytes).await.map_err(EngineError::from)?;
-    let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
-    let request = serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
-        what: "request",
-        digest,
-        detail: error.to_string(),
-    })?;
-    Ok((request, bytes))
+    run: RunId,
+    programs: &Programs,
+) -> Result<Prepared, CliError> {
+    let Recorded { request, bytes, .. } = Recorded::read(store, &run).await?;
+    let mut prepared = prepare(&request, run, programs)?;
+    prepared.plan.request = bytes;
+    Ok(prepared)
+}
+
+/// # Errors
+/// [`CliError::Usage`] for a blank name.
+pub(super) fn require_name(by: &str) -> Result<(), CliError> {
+    match by.trim() {
+        "" => Err(CliError::Usage("--by must name who answers".to_owned())),
+        _ => Ok(()),
+    }
 }
 
 fn parse_answer(text: &str) -> Result<Answer, CliError> {
@@ -250,6 +298,20 @@ fn parse_answer(text: &str) -> Result<Answer, CliError> {
                 "`{text}` is no answer; write reject, waive or a number of attempts"
             ))
         }),
+    }
+}
+
+/// A decision in a file. What it says is judged with the envelope.
+fn read_decision(path: &Path) -> Result<Value, CliError> {
+    let text = read_text(path, probity_policy::MAX_DOCUMENT_BYTES)?;
+    let invalid = |detail: String| {
+        CliError::Usage(format!("`{}` holds no decision: {detail}", path.display()))
+    };
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => parse_ijson(text.as_bytes()).map_err(|error| invalid(error.to_string())),
+        Some("yaml" | "yml") => serde_saphyr::from_str(&text)
+            .map_err(|error| invalid(error.without_snippet().to_string())),
+        _ => Err(invalid("name it .json, .yaml or .yml".to_owned())),
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     let store = open_store(&args.store)?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
-    let output = Output::of(plan.delegate.conversation().as_str(), warnings);
+    let output = Output::of(&plan, warnings);
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &args.checking).await

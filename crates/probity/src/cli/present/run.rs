@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use probity_core::{Judgement, Outcome};
+use probity_core::{Code, Judgement, Outcome};
 use probity_engine::{AttemptReport, CheckReport, Report};
 
-use super::{Style, Tone, block, line};
+use super::{Asks, Style, Tone, block, line};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +24,18 @@ const MAX_RESPONSE_LINES: usize = 10;
 /// The widest column of check names, in characters.
 const MAX_ID_WIDTH: usize = 40;
 
+const EDITED: &str = "what was handed on is not what was verified";
 const PROVES_NOTHING: &str = "passed before the delegate started: its pass proves nothing";
 
-/// The run as text, each line ended.
-pub(crate) fn render(report: &Report, style: Style, detail: Detail) -> String {
+/// The run as text, each line ended. `asks` says whom it waits for.
+pub(crate) fn render(report: &Report, asks: Option<&Asks>, style: Style, detail: Detail) -> String {
     let mut text = String::new();
     let rows = rows(report);
     let widths = Widths::of(&rows);
     for row in &rows {
         row.write(&mut text, &widths, style, detail);
     }
+    around(&mut text, report, style, detail);
     for check in proving_nothing(report) {
         let flag = style.paint(Tone::Warn, "note");
         push_line(&mut text, &format!("{flag}  {} {PROVES_NOTHING}", check.id));
@@ -41,25 +43,69 @@ pub(crate) fn render(report: &Report, style: Style, detail: Detail) -> String {
     if detail == Detail::Full {
         response(&mut text, report, style);
     }
-    headline(&mut text, report, style);
+    headline(&mut text, report, asks, style);
     text
 }
 
 /// What a reader would do next, if there is something.
-pub(crate) fn next_step(report: &Report) -> Option<String> {
+pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> {
     let run = &report.run_id;
     let log = format!("probity log show {run}");
     Some(match report.outcome {
         None => format!("probity run --resume {run}"),
         Some(Outcome::Verified) => format!("{log}; probity recheck {run}"),
+        Some(Outcome::Escalated) if report.waits_for.is_some() => {
+            let name = asks.map_or_else(|| "NAME".to_owned(), |asks| name(&asks.who));
+            format!("probity log answer {run} --by {name} --approve (or --revise, --reject)")
+        }
         Some(Outcome::Escalated) => {
-            format!("probity run --resume {run} --answer reject|waive|ATTEMPTS --by NAME")
+            format!("probity log answer {run} --by NAME --waive (or --continue N, --reject)")
         }
         Some(_) => match code_to_explain(report) {
             Some(code) => format!("probity explain {code}; {log}"),
             None => log,
         },
     })
+}
+
+/// A name as an argument of a shell.
+fn name(who: &str) -> String {
+    let who = line(who);
+    shlex::try_quote(&who).map_or_else(|_| "NAME".to_owned(), std::borrow::Cow::into_owned)
+}
+
+/// What happened beside the checks: hooks that did not let the run go on, steps of the ladder, an
+/// edit behind the verdict.
+fn around(text: &mut String, report: &Report, style: Style, detail: Detail) {
+    for hook in &report.hooks {
+        let tone = if hook.action == "modify" { Tone::Warn } else { Tone::Bad };
+        let action = match hook.action {
+            "block" => "blocked",
+            "modify" => "modified what it saw",
+            "fault" => "broke",
+            "inconclusive" => "could not tell",
+            other => other,
+        };
+        let code = hook.code.as_ref().map_or_else(String::new, |code| format!("  [{code}]"));
+        let flag = style.paint(tone, "hook");
+        // The whole of a rewrite is content; what is brief says that there was one.
+        let is_shown = hook.action != "modify" || detail == Detail::Full;
+        let mut said = block(&hook.text).into_iter().filter(|_| is_shown);
+        let first = said.next().map_or_else(String::new, |first| format!(": {first}"));
+        push_line(text, &format!("{flag}  {} at {} {action}{first}{code}", hook.id, hook.event));
+        said.take(MAX_REASON_LINES).for_each(|more| push_line(text, &format!("      {more}")));
+    }
+    for fallen in &report.degraded {
+        let flag = style.paint(Tone::Warn, "fallback");
+        let (turn, step) = (fallen.turn, fallen.step.as_str());
+        let trigger = serde_json::to_value(fallen.trigger).unwrap_or_default();
+        let trigger = trigger.as_str().unwrap_or_default().replace('_', " ");
+        push_line(text, &format!("{flag}  claim {turn} by {step}, because of {trigger}"));
+    }
+    if report.edited {
+        let flag = style.paint(Tone::Warn, "note");
+        push_line(text, &format!("{flag}  edited after verification by a hook: {EDITED}"));
+    }
 }
 
 /// One line of one attempt.
@@ -166,7 +212,7 @@ fn response(text: &mut String, report: &Report, style: Style) {
     }
 }
 
-fn headline(text: &mut String, report: &Report, style: Style) {
+fn headline(text: &mut String, report: &Report, asks: Option<&Asks>, style: Style) {
     let (word, tone) = match report.outcome {
         None => ("NOT FINISHED".to_owned(), Tone::Warn),
         Some(outcome) => (outcome.as_str().to_uppercase().replace('_', " "), outcome_tone(outcome)),
@@ -183,7 +229,7 @@ fn headline(text: &mut String, report: &Report, style: Style) {
         }
     }
     let facts = facts(report);
-    let mut why = why(report).into_iter();
+    let mut why = why(report, asks).into_iter();
     match why.next() {
         None => push_line(text, &format!("{headline} · {facts}")),
         Some(first) => {
@@ -214,7 +260,10 @@ fn facts(report: &Report) -> String {
 }
 
 /// Why the run ended as it did, as clean lines; none where the word says it all.
-fn why(report: &Report) -> Vec<String> {
+fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
+    if let Some(check) = &report.waits_for {
+        return waits(report, check, asks);
+    }
     match report.outcome {
         Some(Outcome::Verified) => Vec::new(),
         None => vec!["the run was interrupted, or another process still drives it".to_owned()],
@@ -237,6 +286,18 @@ fn why(report: &Report) -> Vec<String> {
         }
         Some(Outcome::DelegateFailed | Outcome::Cancelled) => ended(report),
     }
+}
+
+/// Whom the run waits for, and the way to answer.
+fn waits(report: &Report, check: &Code, asks: Option<&Asks>) -> Vec<String> {
+    let Some(asks) = asks else { return vec![format!("the check `{check}` waits for a human")] };
+    let mut question = block(asks.question());
+    if let Some(first) = question.first_mut() {
+        *first = format!("waits for {}: {first}", line(&asks.who));
+    }
+    let (run, who) = (&report.run_id, name(&asks.who));
+    question.push(format!("answer with: probity log answer {run} --by {who} --approve"));
+    question
 }
 
 /// Which budget ran out, where it is not the plain number of attempts.

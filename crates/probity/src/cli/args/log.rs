@@ -1,0 +1,97 @@
+//! `probity log`.
+
+use clap::{Args, Subcommand};
+
+use super::StoreArgs;
+
+/// `probity log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// What to do with the logs.
+    #[command(subcommand)]
+    pub command: LogCommand,
+}
+
+/// The subcommands of `probity log`.
+#[derive(Debug, Subcommand)]
+pub enum LogCommand {
+    /// The newest runs.
+    List {
+        /// How many at most.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+        /// Where runs are kept.
+        #[command(flatten)]
+        store: StoreArgs,
+        /// Print one JSON array instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What a run came to.
+    Show {
+        /// The run.
+        run: String,
+        /// Where runs are kept.
+        #[command(flatten)]
+        store: StoreArgs,
+        /// Print one JSON object instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Follow a run's events until it is sealed.
+    Tail {
+        /// The run.
+        run: String,
+        /// Where runs are kept.
+        #[command(flatten)]
+        store: StoreArgs,
+        /// Print records as they are stored.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a run that waits for a human, and drive it on.
+    Answer(AnswerArgs),
+    /// Write a run's records, one JSON object a line, to standard output.
+    Export {
+        /// The run.
+        run: String,
+        /// Where runs are kept.
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+/// `probity log answer`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("answer").required(true).multiple(false))]
+pub struct AnswerArgs {
+    /// The run.
+    pub run: String,
+    /// Who answers.
+    #[arg(long, value_name = "NAME")]
+    pub by: String,
+    /// The task is done. For a run that waits on a `human` check.
+    #[arg(long, group = "answer")]
+    pub approve: bool,
+    /// It is not; the delegate is told why and tries again. For a `human` check.
+    #[arg(long, value_name = "REASON", group = "answer")]
+    pub revise: Option<String>,
+    /// It is not, and the run ends. A reason is kept for a `human` check only.
+    #[arg(long, value_name = "REASON", num_args = 0..=1, default_missing_value = "", group = "answer")]
+    pub reject: Option<String>,
+    /// Accept the result as it is. For an escalated run; its outcome stays what it was.
+    #[arg(long, group = "answer")]
+    pub waive: bool,
+    /// Allow N more attempts. For an escalated run.
+    #[arg(long = "continue", value_name = "N", group = "answer")]
+    pub attempts: Option<u32>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Exit 0 even if nothing checked the claim.
+    #[arg(long)]
+    pub allow_unverified: bool,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub json: bool,
+}

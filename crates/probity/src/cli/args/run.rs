@@ -1,0 +1,168 @@
+//! `probity run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use probity_core::{OnFailure, RedFirst};
+use probity_delegate::Format as OutputFormat;
+
+use super::{CheckingArgs, StoreArgs};
+use crate::request::{CountingMode, Millis};
+
+pub(super) const RUN_HELP: &str = "\
+Checks:
+  file:PATH     created changed absent contains= matches= sha256= min_bytes= max_bytes= mode=
+                newer_than=run-start
+  dir:PATH      created changed absent entries= min_entries=
+  text:         contains= matches=          (the delegate's response)
+  json:PATH     schema= pointer= equals=
+  command:LINE  exit= stdout_contains= stdout_matches= timeout= inputs=
+  external:LINE args= env= inputs=           (JSON in on stdin, a JSON verdict out)
+  http:URL      status= body_contains= pointer= equals=        (needs --allow-host)
+  git:REF       exists created clean pushed=REMOTE contains_path=
+  sqlite:PATH   query= equals= at_least=
+  port:HOST:PORT   process:NAME   changes_only:GLOB[,GLOB]...
+  The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
+  one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
+  (default 10s; 2m for command and external).
+
+Examples:
+  probity run \"fix the tests\" --expect 'command:cargo test,timeout=10m' -- claude -p
+  probity run \"write a summary\" --expect file:SUMMARY.md,created,min_bytes=200 \\
+      --max-retries 4 --json -- sh -c 'my-agent \"$(cat)\"'
+  probity run --request nightly.yaml
+  probity run --resume 0198c0de";
+
+/// `probity run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The task, in words for the delegate.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// The checks.
+    #[command(flatten)]
+    pub checking: CheckingArgs,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// A request file: JSON, YAML or TOML. What the command line gives adds to it.
+    #[arg(long, value_name = "FILE")]
+    pub request: Option<PathBuf>,
+    /// A profile of the project: `.probity/agents/NAME.md`. Its checks and hooks count too.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// What is known of the decision: a JSON or YAML file with actor, context, plan and actions.
+    #[arg(long, value_name = "FILE")]
+    pub decision: Option<PathBuf>,
+    /// The class of decisions that the task belongs to; the run is held to its envelope.
+    #[arg(long, value_name = "CLASS")]
+    pub decision_type: Option<String>,
+    /// Retries after a rejected claim: 0 to 99. 0 verifies once. [default: 2]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_retries: Option<i64>,
+    /// How submissions become attempts. [default: every_submission]
+    #[arg(long, value_name = "MODE", value_parser = counting_mode)]
+    pub counting: Option<CountingMode>,
+    /// Wall time of the whole run, such as 30m.
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Millis>,
+    /// Wall time of one attempt, such as 10m.
+    #[arg(long, value_name = "TIME")]
+    pub attempt_timeout: Option<Millis>,
+    /// The command that continues the delegate's conversation on a retry, as one string; {session}
+    /// and {prompt} are filled in. Without it every attempt starts anew.
+    #[arg(long, value_name = "COMMAND")]
+    pub resume_command: Option<String>,
+    /// What the delegate writes.
+    #[arg(long, value_name = "FORMAT", value_parser = output_format)]
+    pub format: Option<OutputFormat>,
+    /// What a delegate that ends with a failure means.
+    #[arg(long, value_enum)]
+    pub on_delegate_error: Option<OnDelegateErrorArg>,
+    /// What a check that passes before the delegate starts means. [default: warn]
+    #[arg(long, value_enum)]
+    pub red_first: Option<RedFirstArg>,
+    /// What follows when the run is rejected or exhausted. [default: reject]
+    #[arg(long, value_enum)]
+    pub on_failure: Option<OnFailureArg>,
+    /// The run's name. Default: one is drawn.
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Take up a run that was interrupted or escalated.
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
+        "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
+        "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command",
+        "agent", "decision", "decision_type"
+    ])]
+    pub resume: Option<String>,
+    /// Answer an escalated run: reject, waive, or a number of further attempts. As `log answer`.
+    #[arg(long, value_name = "ANSWER", requires = "resume", requires = "by")]
+    pub answer: Option<String>,
+    /// Who answers.
+    #[arg(long, value_name = "NAME", requires = "answer")]
+    pub by: Option<String>,
+    /// The delegate's command line. {prompt} is filled in; without it the prompt goes to standard
+    /// input.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// What a delegate that ends with a failure means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnDelegateErrorArg {
+    /// The run ends: the delegate failed.
+    Fail,
+    /// What it wrote is its claim, and is checked.
+    Claim,
+}
+
+/// See [`RedFirst`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RedFirstArg {
+    /// Report it.
+    Warn,
+    /// Its later pass counts for nothing.
+    Require,
+    /// Do not run checks before the delegate.
+    Off,
+}
+
+impl From<RedFirstArg> for RedFirst {
+    fn from(arg: RedFirstArg) -> Self {
+        match arg {
+            RedFirstArg::Warn => Self::Warn,
+            RedFirstArg::Require => Self::Require,
+            RedFirstArg::Off => Self::Off,
+        }
+    }
+}
+
+/// See [`OnFailure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnFailureArg {
+    /// The run ends.
+    Reject,
+    /// The run waits for a human: `probity run --resume RUN --answer ... --by NAME`.
+    Escalate,
+}
+
+impl From<OnFailureArg> for OnFailure {
+    fn from(arg: OnFailureArg) -> Self {
+        match arg {
+            OnFailureArg::Reject => Self::Reject,
+            OnFailureArg::Escalate => Self::Escalate,
+        }
+    }
+}
+
+fn counting_mode(text: &str) -> Result<CountingMode, String> {
+    serde_json::from_value(text.into()).map_err(|_| {
+        "the modes are every_submission, by_candidate and by_candidate_strict".to_owned()
+    })
+}
+
+fn output_format(text: &str) -> Result<OutputFormat, String> {
+    serde_json::from_value(text.into())
+        .map_err(|_| "the formats are text, auto, claude, codex and gemini".to_owned())
+}

@@ -1,0 +1,25 @@
+//! `probity verify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{CheckingArgs, StoreArgs};
+
+/// `probity verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The claim: a JSON file with `response`, `tool_calls`, `tool_results`, or a text file that is
+    /// the response. `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub result: PathBuf,
+    /// The task that the claim is about.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub task: String,
+    /// The checks.
+    #[command(flatten)]
+    pub checking: CheckingArgs,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}

@@ -1,0 +1,257 @@
+//! `probity episode verify`.
+
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use probity_audit::{Acceptance, EpisodeAuditor, EpisodeReport, MAX_DOCUMENT_BYTES, Receipt};
+use serde::Serialize;
+use serde_json::json;
+
+use super::text;
+use crate::cli::args::EpisodeVerifyArgs;
+use crate::cli::documents::{self, Audited, Input};
+use crate::cli::present::{self, Style};
+use crate::cli::source::{read_bytes, read_envelope, read_pack, read_text};
+use crate::cli::{CliError, EXIT_USAGE};
+use crate::project::Policy;
+
+/// Exit code where a document is rejected.
+const EXIT_REJECTED: u8 = 1;
+/// How often the live line moves.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What all documents came to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Summary {
+    /// Documents that were audited.
+    documents: u64,
+    accepted: u64,
+    rejected: u64,
+    /// Files and folders that could not be read.
+    unread: u64,
+    /// Envelopes that episodes were held against.
+    envelopes: usize,
+    /// Packs that episodes were held against.
+    packs: usize,
+}
+
+/// What one piece came to, as it is printed.
+struct Piece {
+    bytes: Vec<u8>,
+    accepted: u64,
+    rejected: u64,
+    unread: Option<String>,
+}
+
+/// Audits documents.
+///
+/// # Errors
+/// [`CliError`] if an input is not there, or an envelope, a pack or the receipt cannot be used.
+pub(super) async fn verify(args: &EpisodeVerifyArgs) -> Result<u8, CliError> {
+    let (auditor, summary) = auditor(args)?;
+    let mut inputs = Vec::new();
+    for path in &args.paths {
+        inputs.push(input(path)?);
+    }
+    let receipt = args.receipt.as_deref().map(read_receipt).transpose()?;
+    let style = Style::of_stdout();
+    let print = Print { json: args.json, quiet: args.quiet, style };
+    let work = move || match receipt {
+        Some(receipt) => with_receipt(&inputs, &auditor, &receipt, print, summary),
+        None => all(&inputs, &auditor, print, summary),
+    };
+    let broken = |error| CliError::Io { what: "audit", source: io::Error::other(error) };
+    let summary = tokio::task::spawn_blocking(work).await.map_err(broken)??;
+    match args.json {
+        true => present::json(&json!({ "summary": summary }))?,
+        false => drop(present::print(summary.text().as_bytes())?),
+    }
+    if summary.documents == 0 && summary.unread == 0 {
+        present::warn("there was no document: name .json or .jsonl files, or folders with them");
+    }
+    Ok(summary.exit_code())
+}
+
+/// How reports are printed.
+#[derive(Clone, Copy)]
+struct Print {
+    json: bool,
+    quiet: bool,
+    style: Style,
+}
+
+fn all(
+    inputs: &[Input],
+    auditor: &EpisodeAuditor,
+    print: Print,
+    mut summary: Summary,
+) -> Result<Summary, CliError> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let live = live(print.quiet);
+    let mut failed = None;
+    documents::audit(
+        inputs,
+        auditor,
+        |audited| print.piece(audited),
+        |piece| {
+            summary.add(&piece);
+            if let Some(why) = &piece.unread {
+                present::warn(why);
+            }
+            if let Some(live) = &live {
+                live.set_message(format!("{} documents", summary.documents));
+            }
+            // A pipe waits for what is there; on a terminal it would be late.
+            failed = out.write_all(&piece.bytes).err();
+            failed.is_none()
+        },
+    );
+    if let Some(live) = live {
+        live.finish_and_clear();
+    }
+    match failed.or_else(|| out.flush().err()) {
+        None => Ok(summary),
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(summary),
+        Some(source) => Err(CliError::Io { what: "write to standard output", source }),
+    }
+}
+
+/// One episode, held against the receipt that was given for it.
+fn with_receipt(
+    inputs: &[Input],
+    auditor: &EpisodeAuditor,
+    receipt: &Receipt,
+    print: Print,
+    mut summary: Summary,
+) -> Result<Summary, CliError> {
+    let one =
+        || CliError::Usage("--receipt goes with exactly one file with one episode".to_owned());
+    let [Input::Path(path)] = inputs else { return Err(one()) };
+    let failed = |source| CliError::File { path: path.clone(), source };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let bytes = read_bytes(&mut file, MAX_DOCUMENT_BYTES.saturating_add(1)).map_err(failed)?;
+    let report = auditor.episode_with_receipt(&bytes, &path.display().to_string(), receipt);
+    let piece = print.piece(Audited::Reports(vec![report]));
+    summary.add(&piece);
+    present::print(&piece.bytes)?;
+    Ok(summary)
+}
+
+impl Print {
+    fn piece(self, audited: Audited) -> Piece {
+        let reports = match audited {
+            Audited::Reports(reports) => reports,
+            Audited::Unread { source, error } => return self.unread(&source, &error),
+        };
+        let is_accepted = |report: &&EpisodeReport| report.verdict == Acceptance::Accepted;
+        let accepted = reports.iter().filter(is_accepted).count() as u64;
+        let mut bytes = Vec::new();
+        for report in reports.iter().filter(|_| !self.quiet) {
+            if !self.json {
+                bytes.extend(text::render(report, self.style).bytes());
+            } else if serde_json::to_writer(&mut bytes, report).is_ok() {
+                bytes.push(b'\n');
+            }
+        }
+        let rejected = (reports.len() as u64).saturating_sub(accepted);
+        Piece { bytes, accepted, rejected, unread: None }
+    }
+
+    fn unread(self, source: &str, error: &io::Error) -> Piece {
+        let message = format!("cannot read `{source}`: {error}");
+        let mut bytes = Vec::new();
+        if self.json && !self.quiet {
+            let told = json!({
+                "source": source, "error": { "code": "file_read", "message": message },
+            });
+            bytes = format!("{told}\n").into_bytes();
+        }
+        Piece { bytes, accepted: 0, rejected: 0, unread: Some(message) }
+    }
+}
+
+impl Summary {
+    fn add(&mut self, piece: &Piece) {
+        self.accepted = self.accepted.saturating_add(piece.accepted);
+        self.rejected = self.rejected.saturating_add(piece.rejected);
+        self.documents = self.accepted.saturating_add(self.rejected);
+        self.unread = self.unread.saturating_add(piece.unread.is_some().into());
+    }
+
+    /// What could not be read may hold anything, so it outweighs what was found in the rest.
+    const fn exit_code(&self) -> u8 {
+        match self {
+            Self { unread: 1.., .. } | Self { documents: 0, .. } => EXIT_USAGE,
+            Self { rejected: 1.., .. } => EXIT_REJECTED,
+            Self { .. } => 0,
+        }
+    }
+
+    fn text(&self) -> String {
+        let plural = if self.documents == 1 { "" } else { "s" };
+        let mut text = format!(
+            "{} document{plural}: {} accepted, {} rejected",
+            self.documents, self.accepted, self.rejected
+        );
+        if self.unread > 0 {
+            text.push_str(&format!(", {} not read", self.unread));
+        }
+        if self.envelopes > 0 || self.packs > 0 {
+            let (envelopes, packs) = (self.envelopes, self.packs);
+            text.push_str(&format!("; held against {envelopes} envelopes, {packs} packs"));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// What episodes are held against: what was named, or else the project's.
+fn auditor(args: &EpisodeVerifyArgs) -> Result<(EpisodeAuditor, Summary), CliError> {
+    let mut envelopes = Vec::new();
+    for path in &args.envelope {
+        envelopes.push(read_envelope(path)?);
+    }
+    let mut packs = Vec::new();
+    for path in &args.pack {
+        packs.push(read_pack(path)?);
+    }
+    if envelopes.is_empty() && packs.is_empty() {
+        // Nothing of a project is run here, so it need not be trusted.
+        let policy = Policy::load(Path::new("."))?;
+        envelopes = policy.envelopes.into_values().collect();
+        packs = policy.packs.into_iter().map(|(pack, _)| pack).collect();
+    }
+    let summary = Summary { envelopes: envelopes.len(), packs: packs.len(), ..Summary::default() };
+    let auditor = envelopes.into_iter().fold(EpisodeAuditor::new(), EpisodeAuditor::with_envelope);
+    Ok((packs.into_iter().fold(auditor, EpisodeAuditor::with_pack), summary))
+}
+
+/// A path that is there, or standard input.
+fn input(path: &str) -> Result<Input, CliError> {
+    if path == "-" {
+        return Ok(Input::Stdin);
+    }
+    let path = Path::new(path);
+    match path.metadata() {
+        Ok(_) => Ok(Input::Path(path.to_path_buf())),
+        Err(source) => Err(CliError::File { path: path.to_path_buf(), source }),
+    }
+}
+
+fn read_receipt(path: &Path) -> Result<Receipt, CliError> {
+    let text = read_text(path, probity_policy::MAX_DOCUMENT_BYTES)?;
+    serde_json::from_str(&text)
+        .map_err(|error| CliError::Usage(format!("`{}` is no receipt: {error}", path.display())))
+}
+
+/// A line that says how far it is, where people look on and nothing else is printed there.
+fn live(is_quiet: bool) -> Option<ProgressBar> {
+    let is_alone = is_quiet || !io::stdout().is_terminal();
+    (is_alone && io::stderr().is_terminal()).then(|| {
+        let live = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        live.enable_steady_tick(TICK);
+        live
+    })
+}

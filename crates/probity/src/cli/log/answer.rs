@@ -1,0 +1,101 @@
+//! `probity log answer`: what a human says to a run that waits.
+
+use std::sync::Arc;
+
+use probity_core::{Answer, Outcome, RunId};
+use probity_engine::{Approval, Report};
+
+use super::{open_existing, resolve_run};
+use crate::cli::CliError;
+use crate::cli::args::{AnswerArgs, CheckingArgs};
+use crate::cli::present::{Asked, Asks};
+use crate::cli::run::{Entry, drive, recorded, require_name};
+use crate::location::Programs;
+
+/// Answers a run that waits, and drives it on.
+///
+/// # Errors
+/// [`CliError`] if there is no such run, it does not wait, it waits for another answer or for
+/// somebody else, or it cannot be driven on.
+pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8, CliError> {
+    require_name(&args.by)?;
+    let store = open_existing(&args.store)?;
+    let run = resolve_run(store.as_ref(), &args.run).await?;
+    let report = Report::read(store.as_ref(), &run).await?;
+    if let Some(why) = not_waiting(&report) {
+        return Err(CliError::Answer(why));
+    }
+    let prepared = recorded(store.as_ref(), run.clone(), programs).await?;
+    let asked = Asked::of(&prepared.plan);
+    let entry = match &report.waits_for {
+        Some(_) => Entry::Approve(args.by.clone(), approval(args, &run, asked.by(&report))?),
+        None => Entry::Answer(args.by.clone(), decision(args, &report)?),
+    };
+    let checking = CheckingArgs {
+        allow_unverified: args.allow_unverified,
+        ..CheckingArgs::printing(args.json)
+    };
+    drive(Arc::clone(&store), prepared, entry, &checking).await
+}
+
+fn not_waiting(report: &Report) -> Option<String> {
+    let run = &report.run_id;
+    match report.outcome {
+        Some(Outcome::Escalated) if report.seal.is_none() => None,
+        Some(outcome) => Some(format!("run {run} has ended {outcome}; it waits for nobody")),
+        None => Some(format!(
+            "run {run} waits for nobody: it was interrupted, or another process drives it; take it \
+             up with `probity run --resume {run}`"
+        )),
+    }
+}
+
+/// The answer to a human check.
+fn approval(args: &AnswerArgs, run: &RunId, asks: Option<&Asks>) -> Result<Approval, CliError> {
+    let asked = asks.map_or_else(
+        || format!("run {run} waits on a human check"),
+        |asks| format!("run {run} asks {}: {}", asks.who, asks.question()),
+    );
+    if let Some(asks) = asks.filter(|asks| asks.who != args.by) {
+        return Err(CliError::NotAsked { asked, who: asks.who.clone(), by: args.by.clone() });
+    }
+    if args.approve {
+        return Ok(Approval::Approve);
+    }
+    let reason = |text: &str| match text.trim() {
+        "" => format!("rejected by {}", args.by),
+        text => text.to_owned(),
+    };
+    match (&args.revise, &args.reject) {
+        (Some(why), _) if why.trim().is_empty() => Err(CliError::Usage(
+            "--revise must say what is wrong: the delegate is told so".to_owned(),
+        )),
+        (Some(why), _) => Ok(Approval::Revise { reason: why.clone() }),
+        (None, Some(why)) => Ok(Approval::Reject { reason: reason(why) }),
+        (None, None) => Err(CliError::Answer(format!(
+            "{asked} It takes --approve, --revise REASON or --reject [REASON]; --waive and \
+             --continue are for escalated runs"
+        ))),
+    }
+}
+
+/// The answer to an escalation.
+fn decision(args: &AnswerArgs, report: &Report) -> Result<Answer, CliError> {
+    let run = &report.run_id;
+    if args.waive {
+        return Ok(Answer::Waive);
+    }
+    if let Some(attempts) = args.attempts {
+        return Ok(Answer::Continue { attempts });
+    }
+    match args.reject.as_deref().map(str::trim) {
+        Some("") => Ok(Answer::Reject),
+        Some(_) => Err(CliError::Answer(format!(
+            "run {run} is escalated and keeps no reason; write --reject alone"
+        ))),
+        None => Err(CliError::Answer(format!(
+            "run {run} is escalated: no check asks a human, its result was refused; it takes \
+             --waive, --continue N or --reject"
+        ))),
+    }
+}

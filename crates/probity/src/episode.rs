@@ -1,0 +1,203 @@
+//! The episode of a run: its log, held together with what was declared, in the published shape.
+
+use std::collections::BTreeMap;
+
+use probity_audit::project::{self, RunFacts};
+use probity_audit::{DriftSignal, EpisodeAuditor, EpisodeReport, SealedEpisode};
+use probity_core::{Answer, Code, Digest, Entry, Event, RunId, Step, Terms};
+use probity_engine::EngineError;
+use probity_policy::{Compiled, Decision, Envelope, Format, Pack, PolicyFindings, compile};
+use probity_store::{Store, limits};
+use serde::Deserialize;
+
+use crate::prepare::decision;
+use crate::recorded::Recorded;
+use crate::{PrepareError, Request};
+
+/// A sealed run that made a decision.
+#[derive(Debug, Clone)]
+pub struct RunEpisode {
+    /// The episode, sealed when the run was.
+    pub episode: SealedEpisode,
+    /// Every way in which the run departs from its envelope, in the order of its events.
+    pub drift: Vec<DriftSignal>,
+    /// The envelope that it ran under.
+    pub envelope: Envelope,
+    /// The policy pack beside it.
+    pub pack: Option<Pack>,
+}
+
+/// A run has no episode.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EpisodeError {
+    /// It has not ended.
+    #[error(
+        "run `{run}` is not sealed, and only a sealed run has an episode; follow it with \
+         `probity log show {run}`"
+    )]
+    NotSealed {
+        /// The run.
+        run: RunId,
+    },
+    /// It did not run under an envelope.
+    #[error(
+        "run `{run}` made no decision under an envelope, so it has no episode; give runs a \
+         `decision_type` that the project has an envelope for"
+    )]
+    NoDecision {
+        /// The run.
+        run: RunId,
+    },
+    /// The run cannot be read.
+    #[error(transparent)]
+    Run(#[from] EngineError),
+    /// What was declared cannot be read any more.
+    #[error(transparent)]
+    Declared(#[from] PrepareError),
+    /// The log is not one of a decision.
+    #[error(transparent)]
+    Projection(#[from] project::ProjectError),
+}
+
+impl EpisodeError {
+    /// The stable machine word.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotSealed { .. } => "episode_not_sealed",
+            Self::NoDecision { .. } => "episode_no_decision",
+            Self::Run(error) => error.code(),
+            Self::Declared(error) => error.code(),
+            Self::Projection(error) => error.code(),
+        }
+    }
+}
+
+impl From<PolicyFindings> for EpisodeError {
+    fn from(findings: PolicyFindings) -> Self {
+        Self::Declared(findings.into())
+    }
+}
+
+impl RunEpisode {
+    /// Reads a run, and projects it.
+    ///
+    /// # Errors
+    /// [`EpisodeError`]: the run is not sealed, made no decision, or is damaged.
+    pub async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EpisodeError> {
+        let Recorded { log, request, .. } = Recorded::read(store, run).await?;
+        let terms =
+            terms(&log.entries).ok_or_else(|| EpisodeError::NoDecision { run: run.clone() });
+        let terms = terms?.clone();
+        if log.seal.is_none() {
+            return Err(EpisodeError::NotSealed { run: run.clone() });
+        }
+        let missing = || EpisodeError::NoDecision { run: run.clone() };
+        let class = request.decision_class().ok_or_else(missing)?;
+        let decision = decision(&request, &class)?;
+        let envelope = request.envelope.clone().ok_or_else(missing)?;
+        let pack = request.policy_pack.as_ref();
+        let pack = pack.map(|pack| Pack::parse(&pack.to_string(), Format::Json)).transpose()?;
+        let opened_at_ms = log.entries.first().map_or(0, |entry| entry.at_ms);
+        let compiled =
+            compiled(&request, &envelope, pack.as_ref(), &decision, opened_at_ms, terms)?;
+        let mut facts = RunFacts::new(&compiled);
+        facts.methods = methods(&log.entries, &compiled);
+        facts.approver = approver(store, &log.entries).await?;
+        let episode = project::episode(&log.entries, &decision, &facts)?;
+        let drift = project::drift(&log.entries, &decision, &facts)?;
+        Ok(Self { episode, drift, envelope, pack })
+    }
+
+    /// Audits the episode under the envelope and pack of its run.
+    #[must_use]
+    pub fn audit(&self, source: &str) -> EpisodeReport {
+        let auditor = EpisodeAuditor::new().with_envelope(self.envelope.clone());
+        let auditor = match &self.pack {
+            Some(pack) => auditor.with_pack(pack.clone()),
+            None => auditor,
+        };
+        auditor.episode(self.episode.bytes(), source)
+    }
+}
+
+/// What envelope, pack and decision came to. When a feature was captured, where only its age was
+/// declared, and which steps were ready, stands in the log and nowhere else.
+fn compiled(
+    request: &Request,
+    envelope: &Envelope,
+    pack: Option<&Pack>,
+    decision: &Decision,
+    opened_at_ms: u64,
+    terms: Terms,
+) -> Result<Compiled, EpisodeError> {
+    let ready: Vec<Step> = request.rungs.keys().map(|step| Step::from(*step)).collect();
+    let mut compiled = compile(envelope, pack, decision, opened_at_ms, &ready, |_| true)?;
+    if compiled.terms.envelope != terms.envelope {
+        return Err(project::ProjectError::OtherTerms.into());
+    }
+    compiled.terms = terms;
+    Ok(compiled)
+}
+
+fn terms(entries: &[Entry]) -> Option<&Terms> {
+    entries.iter().find_map(|entry| match &entry.event {
+        Event::RunOpened { terms, .. } => terms.as_ref(),
+        _ => None,
+    })
+}
+
+/// The verifiers by the names of their checks: the last one where a number tells them apart, since
+/// the checks of an envelope come behind those of the request.
+fn methods(entries: &[Entry], compiled: &Compiled) -> BTreeMap<Code, String> {
+    let checks = entries.iter().find_map(|entry| match &entry.event {
+        Event::RunOpened { checks, .. } => Some(checks.as_slice()),
+        _ => None,
+    });
+    let checks = checks.unwrap_or_default();
+    let name = |method: &str| {
+        let first = Code::slug(method);
+        let is_it = |id: &Code| {
+            let numbered = id.as_str().split_once('_').filter(|(number, _)| {
+                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            *id == first || numbered.is_some_and(|(_, rest)| rest == first.as_str())
+        };
+        let found = checks.iter().rev().map(|decl| &decl.id).find(|id| is_it(id));
+        found.cloned().unwrap_or(first)
+    };
+    compiled.methods.iter().map(|method| (name(&method.name), method.name.clone())).collect()
+}
+
+/// The one part of a human's answer that an episode names.
+#[derive(Deserialize)]
+struct By {
+    by: String,
+}
+
+/// The human who let the run act: the last one who answered its question with "go on".
+async fn approver(store: &dyn Store, entries: &[Entry]) -> Result<Option<String>, EngineError> {
+    if !terms(entries).is_some_and(|terms| terms.needs_approval) {
+        return Ok(None);
+    }
+    let answer = entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Answered { answer: Answer::Continue { .. }, by, .. } => Some(*by),
+        _ => None,
+    });
+    match answer {
+        None => Ok(None),
+        Some(digest) => Ok(Some(said_by(store, digest).await?.by)),
+    }
+}
+
+async fn said_by(store: &dyn Store, digest: Digest) -> Result<By, EngineError> {
+    let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+    let bytes = store.get(&digest, max_bytes).await?;
+    let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
+    serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
+        what: "answer",
+        digest,
+        detail: error.to_string(),
+    })
+}

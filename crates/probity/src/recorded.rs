@@ -1,0 +1,43 @@
+//! What the store holds of a run: its records, and the request that it was opened with.
+
+use probity_core::{Event, RunId};
+use probity_engine::EngineError;
+use probity_record::{RunRecords, read_records};
+use probity_store::{Store, limits, read_run};
+
+use crate::Request;
+
+/// A run as it is recorded.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// Its log, checked: chain, seal, order.
+    pub log: RunRecords,
+    /// What it was opened with: every file resolved, every default filled in.
+    pub request: Request,
+    /// The request's bytes, as the first event names them.
+    pub bytes: Vec<u8>,
+}
+
+impl Recorded {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// [`EngineError`] if there is no such run, or its log or its request is damaged.
+    pub async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EngineError> {
+        let log = read_records(&read_run(store, run).await?)?;
+        let digest = log.entries.iter().find_map(|entry| match &entry.event {
+            Event::RunOpened { request, .. } => Some(*request),
+            _ => None,
+        });
+        let digest = digest.ok_or_else(|| EngineError::Missing { run: run.clone() })?;
+        let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+        let bytes = store.get(&digest, max_bytes).await?;
+        let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
+        let request = serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
+            what: "request",
+            digest,
+            detail: error.to_string(),
+        })?;
+        Ok(Self { log, request, bytes })
+    }
+}
