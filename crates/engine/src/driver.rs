@@ -79,7 +79,7 @@ impl Engine {
         let now_ms = self.clock.now_ms();
         let run = plan.run.clone();
         let machine = Delegation::open(now_ms, run, request, plan.charter())?;
-        self.driver(plan, machine, journal, watch, cancel).drive().await
+        Box::pin(self.driver(plan, machine, journal, watch, cancel).drive()).await
     }
 
     /// Takes up a run that was interrupted. A run that has ended is read, not driven.
@@ -92,11 +92,11 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
-        let mut driver = self.take_up(plan, watch, cancel).await?;
+        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
         if !matches!(driver.machine.stage(), Stage::Sealed { .. }) {
             driver.machine.handle(self.clock.now_ms(), Input::Resume)?;
         }
-        driver.drive().await
+        Box::pin(driver.drive()).await
     }
 
     /// From the log to a driver that knows what the interrupted one knew.
@@ -105,7 +105,7 @@ impl Engine {
         plan: Plan,
         watch: &'a dyn Watch,
         cancel: CancellationToken,
-    ) -> Result<Driver<'a>, EngineError> {
+    ) -> Result<Box<Driver<'a>>, EngineError> {
         let records = read_run(self.store.as_ref(), &plan.run).await?;
         let Some(last) = records.last() else { return Err(EngineError::Missing { run: plan.run }) };
         let log = read_records(&records)?;
@@ -131,14 +131,14 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
-        let mut driver = self.take_up(plan, watch, cancel).await?;
+        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
         let mut blobs = Vec::new();
         let by = StoredAnswer { by: by.to_owned(), text: String::new() };
         let by = content::keep_json(&mut blobs, &by)?;
         driver.journal.stage(blobs);
         let input = Input::Answered { by, answer };
         driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
-        driver.drive().await
+        Box::pin(driver.drive()).await
     }
 
     /// Answers the human check that a run waits for, and drives the run on.
@@ -154,7 +154,7 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
-        let mut driver = self.take_up(plan, watch, cancel).await?;
+        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
         let (check, human) = driver.asked();
         if let Some(human) = human.filter(|human| human.who != by) {
             return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
@@ -166,7 +166,7 @@ impl Engine {
         driver.journal.stage(blobs);
         let input = Input::CheckAnswered { check, finding, by };
         driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
-        driver.drive().await
+        Box::pin(driver.drive()).await
     }
 
     fn driver<'a>(
@@ -176,9 +176,10 @@ impl Engine {
         journal: Journal,
         watch: &'a dyn Watch,
         cancel: CancellationToken,
-    ) -> Driver<'a> {
+    ) -> Box<Driver<'a>> {
         let task = Arc::clone(&plan.task);
-        Driver {
+        // On the heap, because whoever drives a run holds it across every wait.
+        Box::new(Driver {
             engine: self,
             plan,
             task,
@@ -194,7 +195,7 @@ impl Engine {
             session_step: None,
             delivered: None,
             is_edited: false,
-        }
+        })
     }
 }
 
@@ -277,7 +278,7 @@ impl Driver<'_> {
         };
         let steps = self.machine.degraded().iter().filter(|degraded| degraded.turn <= turn);
         let acts = |step: &Step| !matches!(step, Step::Hitl | Step::Abstain);
-        steps.map(|degraded| degraded.step).filter(acts).last()
+        steps.map(|degraded| degraded.step).rfind(acts)
     }
 
     /// The human that the run waits for. Where it waits for none, the machine refuses the answer.

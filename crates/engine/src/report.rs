@@ -238,18 +238,21 @@ impl Reader<'_> {
                     ("modify", None, String::from_utf8_lossy(&delta).into_owned())
                 }
                 HookDecision::Inconclusive { code, detail } => {
-                    let stored: StoredFault = self.json(*detail, "hook").await?;
-                    ("inconclusive", Some(code.clone()), stored.message)
+                    ("inconclusive", Some(code.clone()), self.message(*detail).await?)
                 }
                 HookDecision::Fault { code, detail } => {
-                    let stored: StoredFault = self.json(*detail, "hook").await?;
-                    ("fault", Some(code.clone()), stored.message)
+                    ("fault", Some(code.clone()), self.message(*detail).await?)
                 }
             };
             let (id, event) = (decl.id.clone(), decl.point.as_str());
             reports.push(HookReport { id, event, action, code, text, elapsed_ms: *elapsed_ms });
         }
         Ok(reports)
+    }
+
+    /// What a hook said that has no decision.
+    async fn message(&self, detail: Digest) -> Result<String, EngineError> {
+        Ok(self.json::<StoredFault>(detail, "hook's message").await?.message)
     }
 
     async fn attempt(&self, judged: &JudgedTurn) -> Result<AttemptReport, EngineError> {

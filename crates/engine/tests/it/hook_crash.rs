@@ -6,10 +6,13 @@ use std::sync::Arc;
 use probity_core::{Event, HookPoint, Outcome};
 use probity_engine::{Ended, Plan, Reply, Report, VerifyEvent};
 use probity_store::Batch;
+use probity_store_sqlite::{Options, SqliteStore};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::hand::{Call, Hand};
 use crate::ledger::Break;
-use crate::rig::{Eye, Rig, late_worker, run_id, timeless};
+use crate::rig::{Eye, Rig, When, bounded, late_worker, run_id, timeless};
 
 /// Text that a hook at a place appends, and where.
 const EDITS: [(&str, &str, &str); 4] = [
@@ -238,9 +241,9 @@ async fn the_driver_may_die_behind_every_append() {
         let engine = rig.engine();
         {
             let (_, _, plan) = plan(&rig);
-            let stop = tokio::sync::Notify::new();
+            let stop = Notify::new();
             let watch = Nth { store: Arc::clone(&store), appends, stop: &stop };
-            let cancel = tokio_util::sync::CancellationToken::new();
+            let cancel = CancellationToken::new();
             tokio::select! {
                 biased;
                 () = stop.notified() => {}
@@ -253,11 +256,47 @@ async fn the_driver_may_die_behind_every_append() {
     }
 }
 
+/// On the durable store, opened anew by every driver; each dies as it has announced its next hook.
+#[tokio::test]
+async fn a_run_that_dies_at_every_hook_ends_on_the_durable_store() {
+    let whole = Whole::new().await;
+    let dir = tempfile::TempDir::new().unwrap();
+    let open = || {
+        let path = dir.path().join("runs.db");
+        Arc::new(SqliteStore::open(&path, Options::default()).unwrap())
+    };
+    let mut rig = Rig::on(open());
+    let mut lives = 0;
+    let ended = loop {
+        let (_, _, plan) = plan(&rig);
+        let (engine, died) = (rig.engine(), Notify::new());
+        let watch = When("hook.called", || died.notify_one());
+        let cancel = CancellationToken::new();
+        let life = async {
+            match lives {
+                0 => engine.run(plan, &watch, cancel).await,
+                _ => engine.resume(plan, &watch, cancel).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = died.notified() => {}
+            ended = bounded(life) => break ended.unwrap(),
+        }
+        lives += 1;
+        rig.store = open();
+    };
+    assert_eq!(ended, whole.ended);
+    assert_eq!(events(&rig).await, whole.events);
+    let called = whole.behind(0, |event| matches!(event, Event::HookCalled { .. }));
+    assert_eq!((lives, rig.report().await.interruptions as usize), (called, called));
+}
+
 /// Says stop once so many appends are durable.
 struct Nth<'a> {
     store: Arc<crate::ledger::Ledger>,
     appends: usize,
-    stop: &'a tokio::sync::Notify,
+    stop: &'a Notify,
 }
 
 impl probity_engine::Watch for Nth<'_> {

@@ -15,6 +15,9 @@ use crate::rig::{Eye, Rig, TASK, liar, writes};
 
 const POST: VerifyEvent = VerifyEvent::PostVerify;
 
+/// What a hook does to a member.
+type Change = fn(&mut Map<String, Value>, &str);
+
 fn call(id: &str, name: &str) -> ToolCall {
     ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({ "path": id }) }
 }
@@ -182,7 +185,7 @@ async fn a_hook_that_breaks_is_a_fault_whatever_the_checks_say() {
 async fn all_that_is_not_the_claim_stays_as_it_is() {
     for key in ["run", "task", "agent", "attempt", "max_attempts", "changes", "decision", "verdict"]
     {
-        let changes: [fn(&mut Map<String, Value>, &str); 2] = [
+        let changes: [Change; 2] = [
             |payload, key| drop(payload.insert(key.to_owned(), "forged".into())),
             |payload, key| drop(payload.remove(key)),
         ];
