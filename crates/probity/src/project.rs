@@ -269,12 +269,9 @@ impl Project {
     fn request_of(&self, profile: &Profile) -> Result<Request, ProjectError> {
         let failed =
             |detail: String| ProjectError::Profile { profile: profile.name.to_string(), detail };
-        let mut request: Request = serde_json::from_value(Value::Object(profile.request.clone()))
-            .map_err(|error| failed(error.to_string()))?;
-        let delegate = profile.delegate()?;
-        request.command.clone_from(&delegate.command);
-        request.resume.clone_from(&delegate.resume);
-        request.format = format_of(delegate.format.as_deref()).map_err(failed)?;
+        let defaults = Value::Object(profile.request_defaults()?);
+        let mut request: Request =
+            serde_json::from_value(defaults).map_err(|error| failed(error.to_string()))?;
         request.agent = Some(profile.name.to_string());
         request.kind = Some(profile.kind.clone());
         request.decision_type.clone_from(&profile.decision_type);
