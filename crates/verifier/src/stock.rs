@@ -17,16 +17,21 @@
 mod changes_only;
 mod command;
 mod content;
+mod database;
 mod dir;
 mod document;
 mod file;
 mod git;
 mod http;
 mod human;
+mod invariant_check;
 mod json;
 mod place;
+mod poll;
 mod port;
 mod process;
+mod read_after_write;
+mod source;
 mod sqlite;
 mod tally;
 mod text;
@@ -46,9 +51,11 @@ pub use file::File;
 pub use git::{BASELINE_PRESENT, Git, baseline};
 pub use http::Http;
 pub use human::Human;
+pub use invariant_check::InvariantCheck;
 pub use json::Json;
 pub use port::Port;
 pub use process::Process;
+pub use read_after_write::ReadAfterWrite;
 pub use sqlite::Sqlite;
 pub use text::Text;
 
@@ -101,9 +108,8 @@ pub fn build(check: &CheckSpec, deps: &Deps) -> Result<Box<dyn Verifier>, SpecEr
         Effect::Process(spec) => Box::new(Process::new(spec.clone())),
         Effect::ChangesOnly(spec) => Box::new(ChangesOnly::new(spec)?),
         Effect::External(spec) => Box::new(External::new(spec.clone(), deps.launcher.clone())),
-        Effect::ReadAfterWrite(_) | Effect::InvariantCheck(_) => {
-            return Err(SpecError::Missing { kind: "read_after_write", needs: "its reader" });
-        }
+        Effect::ReadAfterWrite(spec) => Box::new(ReadAfterWrite::new(spec.clone(), deps)),
+        Effect::InvariantCheck(spec) => Box::new(InvariantCheck::new(spec.clone(), deps)?),
         Effect::Human(spec) => Box::new(Human::new(spec.clone())),
     })
 }
@@ -138,8 +144,7 @@ fn unanswered(error: &PathError) -> Result<Verdict, Fault> {
     }
 }
 
-/// Runs work that blocks, within the check's time. Work that does not end in time goes on in its
-/// thread, unobserved; everything it does is a bounded read.
+/// Runs work that blocks, within the check's time, and judges by it.
 ///
 /// # Errors
 /// The work's own fault, or `check_panicked`.
@@ -147,15 +152,32 @@ async fn blocking<F>(ctx: &CheckContext, work: F) -> Result<Verdict, Fault>
 where
     F: FnOnce(&CheckContext) -> Result<Verdict, Fault> + Send + 'static,
 {
+    match aside(ctx, work).await? {
+        Some(verdict) => verdict,
+        None if ctx.cancel.is_cancelled() => Ok(cancelled()),
+        None => Ok(Verdict::inconclusive("read_timeout", late("the workspace", ctx.timeout))),
+    }
+}
+
+/// Runs work that blocks. `None` when it did not end within the check's time, or the check was
+/// cancelled: it goes on in its thread then, unobserved; everything it does is a bounded read.
+///
+/// # Errors
+/// `check_panicked`.
+async fn aside<T, F>(ctx: &CheckContext, work: F) -> Result<Option<T>, Fault>
+where
+    T: Send + 'static,
+    F: FnOnce(&CheckContext) -> T + Send + 'static,
+{
     let (inner, limit) = (ctx.clone(), ctx.timeout);
     let task = tokio::task::spawn_blocking(move || work(&inner));
     tokio::select! {
         biased;
-        () = ctx.cancel.cancelled() => Ok(cancelled()),
+        () = ctx.cancel.cancelled() => Ok(None),
         done = tokio::time::timeout(limit, task) => match done {
-            Ok(Ok(verdict)) => verdict,
+            Ok(Ok(found)) => Ok(Some(found)),
             Ok(Err(_)) => Err(Fault::new("check_panicked", "the check broke off; this is a defect of probity")),
-            Err(_) => Ok(Verdict::inconclusive("read_timeout", late("the workspace", limit))),
+            Err(_) => Ok(None),
         },
     }
 }

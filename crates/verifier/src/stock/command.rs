@@ -33,7 +33,7 @@ use crate::{CheckContext, Verifier};
 const WORDS: Words =
     Words { contains: "stdout_contains", matches: "stdout_matches", code: "command_stdout" };
 /// Bytes of each output stream that are held.
-const MAX_OUTPUT_BYTES: usize = 4 << 20;
+pub(super) const MAX_OUTPUT_BYTES: usize = 4 << 20;
 
 /// The effect `command`.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn observed(status: Status, finished: &Finished) -> String {
 }
 
 /// The end of what the command said, for the reason.
-fn said(finished: &Finished) -> String {
+pub(super) fn said(finished: &Finished) -> String {
     let streams = [&finished.stderr, &finished.stdout];
     let words = streams.iter().map(|stream| last_words(&stream.last_text(1_000)));
     words

@@ -1,5 +1,6 @@
 //! JSON documents, and values that must be somewhere in them.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -68,6 +69,14 @@ pub(crate) fn same(one: &Value, other: &Value) -> bool {
                     .all(|(key, value)| other.get(key).is_some_and(|found| same(value, found)))
         }
         (one, other) => one == other,
+    }
+}
+
+/// Which of two numbers is the larger, by value.
+pub(super) fn order(one: &Number, other: &Number) -> Option<Ordering> {
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
     }
 }
 

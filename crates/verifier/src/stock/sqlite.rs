@@ -20,30 +20,21 @@
 //! and a value of more than 16 MiB is an error. A write-ahead log that a crashed writer left is read
 //! too; for that SQLite puts its index (`-shm`) beside it.
 
-use std::io::Read;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_core::{Evidence, Fault, Verdict};
-use rusqlite::limits::Limit;
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-use serde_json::{Number, Value};
+use rusqlite::ErrorCode;
 
+use super::database::{AskError, ask};
 use super::file::link_reason;
 use super::place::locate;
 use super::tally::Tally;
-use super::{blocking, document, first_words, last_words, late, unanswered};
+use super::{blocking, first_words, last_words, late, unanswered};
 use crate::hash::digest_of;
 use crate::spec::SqliteSpec;
 use crate::workspace::{Kind, path_of};
 use crate::{CheckContext, Verifier};
-
-/// How long a lock is waited for; the check is tried again after it.
-const BUSY_WAIT: Duration = Duration::from_millis(500);
-/// Bytes of a value.
-const MAX_VALUE_BYTES: i32 = 16 << 20;
 
 /// The effect `sqlite`.
 #[derive(Debug, Clone)]
@@ -99,15 +90,15 @@ fn judge(spec: &SqliteSpec, ctx: &CheckContext, limit: Duration) -> Result<Verdi
         return Ok(tally.verdict());
     }
     let at = ctx.workspace.root().join(path_of(&place.key).unwrap_or_else(|| path.into()));
-    let answer = match ask(&at, spec.query.as_deref().unwrap_or_default(), limit) {
-        Ok(answer) => answer,
+    let row = match ask(&at, spec.query.as_deref().unwrap_or_default(), None, limit) {
+        Ok(row) => row,
         Err(error) => {
             let verdict = failed(&error, path, limit)?;
             let observed = verdict.code.to_string();
             return Ok(verdict.with_evidence(Evidence::new(source, observed)));
         }
     };
-    let Some(answer) = answer else {
+    let Some(answer) = row.as_ref().map(|row| row.first()) else {
         tally.saw(Evidence::new(source, "no row"));
         tally.miss("sqlite_no_row", format!("the query on `{path}` gives no row"));
         return Ok(tally.verdict());
@@ -135,111 +126,11 @@ fn judge(spec: &SqliteSpec, ctx: &CheckContext, limit: Duration) -> Result<Verdi
     Ok(tally.verdict())
 }
 
-/// The first column of the first row.
-fn ask(at: &Path, query: &str, limit: Duration) -> Result<Option<Answer>, AskError> {
-    let deadline = Instant::now().checked_add(limit);
-    // The path has no links left; one that is put there now is refused.
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = match idle_log(at) {
-        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?,
-        None => Connection::open_with_flags(at, flags)?,
-    };
-    db.busy_timeout(BUSY_WAIT.min(limit))?;
-    db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
-    db.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
-    let watch = Watch::start(db.get_interrupt_handle(), deadline);
-    let answered = read(&db, query);
-    let late = watch.stop();
-    match answered {
-        Err(AskError::Sqlite(error))
-            if late && code(&error) == Some(ErrorCode::OperationInterrupted) =>
-        {
-            Err(AskError::Late)
-        }
-        other => other,
-    }
-}
-
-/// The address under which a database with a write-ahead log is read as it lies there. Only when
-/// nobody has it open and the log is empty: opening it the usual way would leave two files beside it.
-fn idle_log(at: &Path) -> Option<String> {
-    let beside = |suffix: &str| {
-        let mut name = at.as_os_str().to_owned();
-        name.push(suffix);
-        std::fs::symlink_metadata(name).ok()
-    };
-    let mut header = [0; 20];
-    std::fs::File::open(at).and_then(|mut file| file.read_exact(&mut header)).ok()?;
-    let has_log = header.get(18) == Some(&2);
-    let idle = beside("-shm").is_none() && beside("-wal").is_none_or(|log| log.len() == 0);
-    let url = url::Url::from_file_path(at).ok()?;
-    (has_log && idle).then(|| format!("{url}?immutable=1"))
-}
-
-fn read(db: &Connection, query: &str) -> Result<Option<Answer>, AskError> {
-    let mut statement = db.prepare(query)?;
-    if !statement.readonly() {
-        return Err(AskError::Writes);
-    }
-    if statement.column_count() == 0 {
-        return Err(AskError::NoColumn);
-    }
-    let mut rows = statement.query([])?;
-    match rows.next()? {
-        Some(row) => Ok(Some(Answer::of(row.get_ref(0)?))),
-        None => Ok(None),
-    }
-}
-
-/// Interrupts a query at its deadline, unless it ended before.
-struct Watch {
-    done: std::sync::mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<bool>,
-}
-
-impl Watch {
-    fn start(handle: rusqlite::InterruptHandle, deadline: Option<Instant>) -> Self {
-        let (done, ended) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let left =
-                deadline.map_or(Duration::MAX, |it| it.saturating_duration_since(Instant::now()));
-            let late = ended.recv_timeout(left) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
-            if late {
-                handle.interrupt();
-            }
-            late
-        });
-        Self { done, thread }
-    }
-
-    /// Whether the deadline came first.
-    fn stop(self) -> bool {
-        drop(self.done);
-        self.thread.join().unwrap_or(false)
-    }
-}
-
-enum AskError {
-    Sqlite(rusqlite::Error),
-    Writes,
-    NoColumn,
-    Late,
-}
-
-impl From<rusqlite::Error> for AskError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
-    error.sqlite_error_code()
-}
-
-fn failed(error: &AskError, path: &str, limit: Duration) -> Result<Verdict, Fault> {
+/// What a question without an answer comes to.
+///
+/// # Errors
+/// A fault when the question itself is wrong.
+pub(super) fn failed(error: &AskError, path: &str, limit: Duration) -> Result<Verdict, Fault> {
     let error = match error {
         AskError::Late => {
             return Ok(Verdict::inconclusive("sqlite_timeout", late(&format!("`{path}`"), limit)));
@@ -250,11 +141,19 @@ fn failed(error: &AskError, path: &str, limit: Duration) -> Result<Verdict, Faul
         AskError::NoColumn => {
             return Err(Fault::new("sqlite_query", "the query gives no column; write a SELECT"));
         }
+        AskError::Unbound => {
+            let message = "the query has `?1` for the target of a decision, and there is none; run it under an envelope";
+            return Err(Fault::new("no_decision", message));
+        }
+        AskError::Parameters => {
+            let message = "the query has more parameters than `?1`, the target's id";
+            return Err(Fault::new("sqlite_query", message));
+        }
         AskError::Sqlite(error) => error,
     };
     let words = last_words(&error.to_string());
     let missing = ["no such table", "no such column"].iter().any(|text| words.contains(text));
-    match code(error) {
+    match error.sqlite_error_code() {
         _ if missing => {
             Ok(Verdict::revise("sqlite_no_such", format!("the query on `{path}` fails: {words}")))
         }
@@ -273,79 +172,5 @@ fn failed(error: &AskError, path: &str, limit: Duration) -> Result<Verdict, Faul
             "sqlite_unreadable",
             format!("database `{path}` could not be read: {words}"),
         )),
-    }
-}
-
-/// A value of SQLite, detached from its statement.
-enum Answer {
-    Null,
-    Number(Number),
-    Text(String),
-    Blob(Vec<u8>),
-}
-
-impl Answer {
-    fn of(value: ValueRef<'_>) -> Self {
-        match value {
-            ValueRef::Null => Self::Null,
-            ValueRef::Integer(number) => Self::Number(number.into()),
-            // SQLite holds no NaN; an infinity is kept as the text that SQLite prints.
-            ValueRef::Real(number) => Number::from_f64(number)
-                .map_or_else(|| Self::Text(number.to_string()), Self::Number),
-            ValueRef::Text(bytes) => Self::Text(String::from_utf8_lossy(bytes).into_owned()),
-            ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
-        }
-    }
-
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Number(_) => "number",
-            Self::Text(_) => "text",
-            Self::Blob(_) => "blob",
-        }
-    }
-
-    fn shown(&self) -> String {
-        match self {
-            Self::Null => "null".to_owned(),
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => format!("the text `{}`", first_words(text, 80)),
-            Self::Blob(bytes) => format!("a blob of {} bytes", bytes.len()),
-        }
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Null => Vec::new(),
-            Self::Number(number) => number.to_string().into_bytes(),
-            Self::Text(text) => text.clone().into_bytes(),
-            Self::Blob(bytes) => bytes.clone(),
-        }
-    }
-
-    fn equals(&self, expected: &Value) -> bool {
-        match (self, expected) {
-            (Self::Null, Value::Null) => true,
-            (Self::Number(number), Value::Bool(flag)) => {
-                document::same(&Value::Number(number.clone()), &u8::from(*flag).into())
-            }
-            (Self::Number(number), Value::Number(_)) => {
-                document::same(&Value::Number(number.clone()), expected)
-            }
-            (Self::Text(text), Value::String(expected)) => text == expected,
-            (Self::Text(text), Value::Number(expected)) => *text == expected.to_string(),
-            _ => false,
-        }
-    }
-
-    fn is_at_least(&self, least: &Number) -> bool {
-        match self {
-            Self::Number(number) => match (number.as_i64(), least.as_i64()) {
-                (Some(number), Some(least)) => number >= least,
-                _ => number.as_f64() >= least.as_f64(),
-            },
-            _ => false,
-        }
     }
 }
