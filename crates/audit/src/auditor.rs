@@ -8,11 +8,14 @@ use crate::check::Case;
 use crate::document::{MAX_LIST_BYTES, Node, Reader, Unreadable, pointer, read, tell_repeated};
 use crate::episode::Receipt;
 use crate::facts::Facts;
-use crate::finding::Findings;
+use crate::finding::{Findings, legible};
 use crate::report::{DocumentKind, EpisodeReport};
 use crate::shape::EPISODE;
 use crate::vocabulary::{self, EPISODE_SIGNS};
 use crate::{derive, drift, policy, rule, seal};
+
+/// The most characters of a name that a report shows.
+const MAX_NAME: usize = 200;
 
 /// What episodes are held against. Reads nothing and remembers nothing between calls, so one can
 /// serve many threads.
@@ -193,12 +196,16 @@ impl EpisodeAuditor {
                 format!("no envelope for `{class}` was given, so its rules are not known");
             findings.add(&rule::ENVELOPE_MISSING, "/decisionType", message);
         }
+        if let Some(class) = class.filter(|_| pack.is_none() && !self.packs.is_empty()) {
+            let message = format!("no pack that was given has rules for `{class}`");
+            findings.add(&rule::PACK_MISSING, "/decisionType", message);
+        }
         case.check(&mut findings);
         let reads_as = derive::reading(facts, &findings);
         let drift = derive::drift(facts, &findings, reads_as.as_ref(), state.as_ref());
         let name = ["episodeId", "episode_id", "decisionId"];
         EpisodeReport {
-            episode_id: name.iter().find_map(|key| facts.text(&[key])).map(str::to_owned),
+            episode_id: name.iter().find_map(|key| facts.text(&[key])).map(shown),
             seal: state,
             reads_as,
             drift,
@@ -219,6 +226,11 @@ fn unreadable(error: Unreadable, source: &str) -> EpisodeReport {
     let mut findings = Findings::default();
     findings.add(error.rule, "", error.message);
     EpisodeReport::of(DocumentKind::Unknown, source, findings)
+}
+
+/// A name as a report shows it.
+pub(crate) fn shown(name: &str) -> String {
+    legible(name, MAX_NAME)
 }
 
 /// What a document is, by the members that only such a document has.

@@ -7,6 +7,9 @@ use crate::rule::{self, Rule};
 /// The most findings of one document; what is beyond is counted in one last finding.
 pub const MAX_FINDINGS: usize = 256;
 
+/// The most characters of a pointer or message; what is beyond is cut off.
+const MAX_TEXT: usize = 800;
+
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,7 +67,9 @@ impl Findings {
     }
 
     /// Adds a finding as it is.
-    pub(crate) fn push(&mut self, finding: Finding) {
+    pub(crate) fn push(&mut self, mut finding: Finding) {
+        finding.pointer = legible(&finding.pointer, MAX_TEXT);
+        finding.message = legible(&finding.message, MAX_TEXT);
         self.worst = self.worst.max(Some(finding.severity));
         if self.list.len() < MAX_FINDINGS {
             self.list.push(finding);
@@ -109,6 +114,19 @@ impl Findings {
         }
         self.list
     }
+}
+
+/// Text of a document as a report may show it: cut off, and without characters that steer a terminal.
+pub(crate) fn legible(text: &str, max: usize) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(max)
+        .map(|character| if character.is_control() { '\u{fffd}' } else { character })
+        .collect();
+    if text.chars().nth(max).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// The first finding that rejects, as a sentence for an error.

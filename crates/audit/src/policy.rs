@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use probity_policy::{Envelope, Format, Pack, PolicyFinding};
 
+use crate::auditor::shown;
 use crate::document::{Member, Node, Without, sorted};
 use crate::finding::{Finding, Findings, Severity};
 use crate::report::{DocumentKind, EpisodeReport};
@@ -36,7 +37,7 @@ pub(crate) fn envelope(node: &Node, source: &str, mut findings: Findings) -> Epi
         }
     }
     let report = EpisodeReport::of(DocumentKind::Envelope, source, findings);
-    EpisodeReport { episode_id: name.map(str::to_owned), ..report }
+    EpisodeReport { episode_id: name.map(shown), ..report }
 }
 
 /// Audits a pack.
@@ -47,7 +48,7 @@ pub(crate) fn pack(node: &Node, source: &str, mut findings: Findings) -> Episode
     }
     let name = node.get("policyPackId").and_then(Node::text);
     let report = EpisodeReport::of(DocumentKind::Pack, source, findings);
-    EpisodeReport { episode_id: name.map(str::to_owned), ..report }
+    EpisodeReport { episode_id: name.map(shown), ..report }
 }
 
 fn parse(node: &Node) -> Result<Envelope, Vec<PolicyFinding>> {

@@ -106,9 +106,11 @@ rules! {
     FALLBACK_DIFFERS = Rule::soft("fallback_differs", "telemetry and degrade name two steps");
     FALLBACK_FLAG = Rule::soft("fallback_flag", "`fallbackUsed` and the step contradict each other");
     BYPASSED_NOTHING = Rule::hard("bypassed_nothing", "`bypassed` where nothing was done");
+    ABSTAIN_ACTED = Rule::hard("abstain_acted", "`abstain` beside an action");
     BYPASS_USED = Rule::soft("bypass_used", "an action without the safeguards");
     // References
     ENVELOPE_MISSING = Rule::hard("envelope_missing", "a decision type whose envelope was not given");
+    PACK_MISSING = Rule::hard("pack_missing", "a decision type that no given pack has rules for");
     DECISION_TYPE_DIFFERS = Rule::hard("decision_type_differs", "two decision types in one episode");
     ENVELOPE_VERSION_DIFFERS = Rule::hard("envelope_version_differs", "another version of the envelope");
     PACK_HASH_DIFFERS = Rule::soft("pack_hash_differs", "another pack than the one given");

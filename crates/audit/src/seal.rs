@@ -3,12 +3,15 @@
 use probity_record::blob_digest;
 
 use crate::document::{Node, Without, jcs, sorted};
-use crate::finding::Findings;
+use crate::finding::{Findings, legible};
 use crate::report::{SealRule, SealState};
 use crate::rule;
 
 /// SHA-256 of the empty input: what is found where a hash was computed over nothing.
 const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// The most characters of a declared digest that are shown.
+const MAX_SHOWN: usize = 128;
 
 /// The member that holds the seal.
 pub(crate) const MEMBER: &str = "seal";
@@ -59,19 +62,19 @@ pub(crate) fn check_at(node: &Node, above: &str, findings: &mut Findings) -> Opt
 }
 
 fn state(rule: Option<SealRule>, expected: &str, found: String) -> SealState {
-    SealState { rule, matches: rule.is_some(), expected: expected.to_owned(), found }
+    SealState { rule, matches: rule.is_some(), expected: legible(expected, MAX_SHOWN), found }
 }
 
 fn refuse(expected: &str, found: &str, place: String, findings: &mut Findings) {
+    let shown = legible(expected, MAX_SHOWN);
     if expected == OF_NOTHING {
         let message = format!(
             "`{expected}` is SHA-256 of the empty input: nothing was hashed; the bytes give `{found}`"
         );
         findings.add(&rule::SEAL_OF_NOTHING, place, message);
     } else if !is_digest(expected) {
-        let message = format!(
-            "`{expected}` is not 64 lower-case hexadecimal digits; the bytes give `{found}`"
-        );
+        let message =
+            format!("`{shown}` is not 64 lower-case hexadecimal digits; the bytes give `{found}`");
         findings.add(&rule::SEAL_NOT_A_DIGEST, place, message);
     } else if is_patterned(expected) {
         let message =

@@ -68,6 +68,9 @@ impl Case<'_> {
             let message =
                 "nothing was done, so nothing was bypassed: a blocked action is `abstain`";
             findings.add(&rule::BYPASSED_NOTHING, "/outcome/code", message);
+        } else if facts.outcome() == Some("abstain") && facts.has_acted() {
+            let message = "who abstains does nothing, and there is an action that was not blocked";
+            findings.add(&rule::ABSTAIN_ACTED, "/outcome/code", message);
         } else if (is_bypassed || has_step) && facts.has_acted() {
             let message = "acted without the safeguards of the envelope";
             findings.add(&rule::BYPASS_USED, "/outcome/code", message);

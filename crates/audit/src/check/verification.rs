@@ -146,6 +146,11 @@ impl Case<'_> {
         }
         let Some(envelope) = self.envelope else { return };
         let known = &envelope.verification.methods;
+        let has_known = facts.methods().any(|name| known.iter().any(|one| one == name));
+        if !has_known && !known.is_empty() && facts.actions().count() > 0 {
+            let message = format!("none of the envelope's verifiers ran: `{}`", known.join("`, `"));
+            findings.add_as(severity, &rule::METHOD_MISSING, place, message);
+        }
         for name in facts.methods() {
             if !known.iter().chain(required).any(|one| one == name) {
                 let message = format!("the envelope does not name `{name}`");

@@ -5,6 +5,7 @@ use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
 use super::{DriftSeverity, DriftType, Fingerprint, PatchType};
+use crate::auditor::shown;
 use crate::document::{Node, Unreadable, read};
 use crate::finding::{Finding, Findings};
 use crate::report::{DocumentKind, DriftNote, EpisodeReport};
@@ -97,7 +98,7 @@ pub(crate) fn audit(node: &Node, source: &str, mut findings: Findings) -> Episod
     vocabulary::shape(node, &DRIFT, DRIFT_SIGNS, &mut findings);
     let mut report = EpisodeReport::of(DocumentKind::Drift, source, findings);
     let name = ["driftId", "ds_id"].iter().find_map(|key| node.get(key)?.text());
-    report.episode_id = name.map(str::to_owned);
+    report.episode_id = name.map(shown);
     report.drift.extend(note_of(node));
     report
 }
@@ -116,7 +117,7 @@ fn note_of(node: &Node) -> Option<DriftNote> {
     Some(DriftNote {
         drift_type: word(&["driftType", "type"]).and_then(known),
         severity: word(&["severity"]).and_then(known),
-        fingerprint: Fingerprint { key: key.to_owned(), version },
+        fingerprint: Fingerprint { key: shown(key), version: shown(&version) },
         recommended_patch_type: word(&["recommendedPatchType"]).and_then(known),
         detected_at_ms: at.and_then(to_ms),
     })

@@ -97,6 +97,26 @@ fn a_hostile_number_of_keys_is_read_in_order_of_their_number() {
     assert_eq!(codes(&report).pop().unwrap(), ".findings_cut");
 }
 
+/// What a document says is shown cut off and without characters that steer a terminal.
+#[test]
+fn reports_are_legible_whatever_the_document_says() {
+    let long = "x".repeat(1_000_000);
+    let steer = "\u{1b}[2Jgone\u{7}\r\n";
+    let mut episode = value("01_success.json");
+    episode["episodeId"] = json!(long);
+    episode["degrade"]["step"] = json!(steer);
+    episode["seal"]["sealHash"] = json!(format!("{steer}{long}"));
+    episode[&long] = json!(1);
+    episode[steer] = json!(1);
+    let report = crate::auditor().episode(episode.to_string().as_bytes(), "x");
+    assert!(report.has("step_unknown") && report.has("seal_not_a_digest"));
+    let text = serde_json::to_string(&report).unwrap();
+    assert!(text.len() < 20_000, "{}", text.len());
+    let shown = report.findings.iter().flat_map(|f| f.message.chars().chain(f.pointer.chars()));
+    assert!(!shown.into_iter().any(char::is_control));
+    assert!(!report.seal.unwrap().expected.contains('\u{1b}'));
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![
         any::<i64>().prop_map(Value::from),

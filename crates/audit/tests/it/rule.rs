@@ -165,6 +165,11 @@ fn breaks_of_verification() -> Vec<Break> {
         breaks("method_missing", "/verification/method", |e| {
             e["verification"]["method"] = json!("other");
         }),
+        // At least one of the envelope's, whatever the pack names.
+        breaks("method_missing", "/verification/method", |e| {
+            e["verification"]["method"] = json!("dual_run");
+        })
+        .packed(|p| p["rules"]["FreezeCard"]["requiredVerifiers"] = json!(["dual_run"])),
         breaks("method_unknown", "/verification/method", |e| {
             e["verification"]["method"] = json!("read_after_write+other");
         }),
@@ -255,6 +260,10 @@ fn breaks_of_actions() -> Vec<Break> {
             e["actions"][0]["authorization"]["mode"] = json!("blocked");
             e["outcome"]["code"] = json!("bypassed");
         }),
+        breaks("abstain_acted", "/outcome/code", |e| {
+            e["context"]["maxFeatureAgeMs"] = json!(900);
+            e["outcome"]["code"] = json!("abstain");
+        }),
         breaks("bypass_used", "/outcome/code", |e| e["outcome"]["code"] = json!("bypassed")),
     ]
 }
@@ -265,6 +274,7 @@ fn breaks_of_references() -> Vec<Break> {
             e["dteRef"]["decisionType"] = json!("Other");
         }),
         breaks("envelope_missing", "/decisionType", |e| e["decisionType"] = json!("Other")),
+        breaks("pack_missing", "/decisionType", |e| e["decisionType"] = json!("Other")),
         breaks("envelope_version_differs", "/dteRef/version", |e| {
             e["dteRef"]["version"] = json!("3.0.9");
         }),

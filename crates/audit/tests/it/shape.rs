@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use probity_audit::{DRIFT_SCHEMA, EPISODE_SCHEMA, EpisodeAuditor};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::value;
@@ -124,6 +125,47 @@ fn tables_and_schemas_agree_on_every_single_change() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Several changes at once, in any order.
+    #[test]
+    fn tables_and_schemas_agree_on_several_changes(
+        which in 0_usize..2,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..5),
+    ) {
+        let (mut document, schema) = whole()[which].clone();
+        for (place, change) in changes {
+            let mut all = Vec::new();
+            pointers(&document, "", &mut all);
+            let place = place.get(&all).clone();
+            let replacements = replacements();
+            let at = change.index(replacements.len() + 1);
+            if place.is_empty() {
+                continue;
+            }
+            match replacements.get(at) {
+                Some(replacement) => *document.pointer_mut(&place).unwrap() = replacement.clone(),
+                None => {
+                    let (above, name) = place.rsplit_once('/').unwrap();
+                    if let Some(object) = document.pointer_mut(above).unwrap().as_object_mut() {
+                        object.remove(name);
+                    }
+                }
+            }
+        }
+        let report = EpisodeAuditor::new().episode(document.to_string().as_bytes(), "x");
+        // Without the members that tell what a document is, it is something else.
+        use probity_audit::DocumentKind::{Drift, Episode};
+        prop_assume!(report.kind == [Episode, Drift][which]);
+        let expected = by_schema(&validator(schema), &document);
+        match by_table(&document) {
+            Some(found) => prop_assert_eq!(found, expected),
+            None => prop_assert_ne!(expected, BTreeSet::new()),
+        }
+    }
+}
+
 #[test]
 fn times_are_those_of_the_schema_format() {
     let validator = validator(DRIFT_SCHEMA);
@@ -146,6 +188,15 @@ fn times_are_those_of_the_schema_format() {
         "yesterday-ish",
         "",
         " 2026-02-11T06:34:13Z",
+        "2026-02-11T06:34:13.Z",
+        "2026-02-11T06:34:13,5Z",
+        "2026-02-11T06:34:13-00:00",
+        "0000-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+        "12026-02-11T06:34:13Z",
+        "2026-02-11t06:34:13z",
+        "2016-12-31T23:59:60Z",
+        "2026-02-11T06:34:60Z",
     ];
     for text in cases {
         let mut signal = base.clone();
