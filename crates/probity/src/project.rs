@@ -236,11 +236,19 @@ impl Project {
         distinct_names(&hooks, &Place::file(&self.path.display().to_string()))?;
         request.hooks = hooks;
         for (name, method) in &self.policy.methods {
-            request.methods.entry(name.clone()).or_insert_with(|| method.clone());
+            if !self.defaults.methods.contains_key(name) {
+                request.methods.insert(name.clone(), method.clone());
+            }
         }
         if let Some(class) = request.decision_class() {
             if let Some(envelope) = self.policy.envelopes.get(&class) {
                 request.envelope = Some(envelope.clone());
+                // What the operator's envelope names is the operator's, too.
+                let is_ours = |name: &String| {
+                    self.defaults.methods.contains_key(name)
+                        || self.policy.methods.contains_key(name)
+                };
+                request.methods.retain(|name, _| is_ours(name));
             }
             if let Some(pack) = self.policy.pack_for(&class) {
                 request.policy_pack = Some(pack.clone());

@@ -10,6 +10,7 @@
 mod world;
 
 mod check;
+mod decision;
 mod explain;
 mod gate;
 mod help;
