@@ -13,6 +13,7 @@ use probity_audit::{EpisodeAuditor, EpisodeReport, MAX_LIST_BYTES};
 
 use self::files::Walk;
 use self::lines::{Batch, Lines};
+use super::CliError;
 use super::source::read_bytes;
 
 /// Threads that audit, at most.
@@ -25,6 +26,21 @@ pub(super) enum Input {
     Path(PathBuf),
     /// One document a line on standard input.
     Stdin,
+}
+
+/// A path that is there, or `-` for standard input.
+///
+/// # Errors
+/// [`CliError::File`] if there is no such file or folder.
+pub(super) fn input(path: &str) -> Result<Input, CliError> {
+    if path == "-" {
+        return Ok(Input::Stdin);
+    }
+    let path = Path::new(path);
+    match path.metadata() {
+        Ok(_) => Ok(Input::Path(path.to_path_buf())),
+        Err(source) => Err(CliError::File { path: path.to_path_buf(), source }),
+    }
 }
 
 /// What one file, or some lines of one, came to.

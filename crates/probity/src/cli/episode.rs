@@ -1,5 +1,7 @@
 //! `probity episode`: documents held against their own bytes, and the episodes of runs.
 
+mod export;
+mod run;
 mod text;
 mod verify;
 
@@ -14,8 +16,9 @@ use crate::location::Programs;
 pub(super) async fn episode(args: &EpisodeArgs, _: &Programs) -> Result<u8, CliError> {
     match &args.command {
         EpisodeCommand::Verify(args) => verify::verify(args).await,
-        EpisodeCommand::Show { .. } | EpisodeCommand::Export { .. } => {
-            Err(CliError::Usage("not built".to_owned()))
+        EpisodeCommand::Show { run, store, json } => export::show(run, store, *json).await,
+        EpisodeCommand::Export { run, out, receipt, store } => {
+            export::export(run, out.as_deref(), receipt.as_deref(), store).await
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{EXIT_STOPPED, EXIT_USAGE};
 use crate::location::StoreError;
 use crate::request::RequestError;
-use crate::{PrepareError, ProjectError};
+use crate::{EpisodeError, PrepareError, ProjectError};
 
 /// A command failed. Outcomes of runs are not errors.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,17 @@ pub enum CliError {
         /// Why.
         source: io::Error,
     },
+    /// A file that was to be written.
+    #[error("cannot write `{path}`: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A run has no episode.
+    #[error(transparent)]
+    Episode(#[from] EpisodeError),
     /// The operating system.
     #[error("cannot {what}: {source}")]
     Io {
@@ -99,6 +110,8 @@ impl CliError {
             Self::Engine(error) => error.code(),
             Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
+            Self::Write { .. } => "file_write",
+            Self::Episode(error) => error.code(),
             Self::Io { .. } => "io",
             Self::Answer(_) => "answer_refused",
             Self::NotAsked { .. } => "answer_not_asked",
@@ -111,19 +124,25 @@ impl CliError {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Store(StoreError::Url { .. } | StoreError::NoHome) => EXIT_USAGE,
-            Self::Store(_) | Self::Snapshot(_) | Self::Io { .. } => EXIT_STOPPED,
-            Self::Engine(error) => match error {
-                EngineError::Open(_)
-                | EngineError::Exists { .. }
-                | EngineError::Missing { .. }
-                | EngineError::Answer(_)
-                | EngineError::NotAsked { .. }
-                | EngineError::PlanIncomplete { .. }
-                | EngineError::PlanDiffers { .. } => EXIT_USAGE,
-                _ => EXIT_STOPPED,
-            },
+            Self::Store(_) | Self::Snapshot(_) | Self::Io { .. } | Self::Write { .. } => {
+                EXIT_STOPPED
+            }
+            Self::Engine(error) | Self::Episode(EpisodeError::Run(error)) => of_engine(error),
             _ => EXIT_USAGE,
         }
+    }
+}
+
+const fn of_engine(error: &EngineError) -> u8 {
+    match error {
+        EngineError::Open(_)
+        | EngineError::Exists { .. }
+        | EngineError::Missing { .. }
+        | EngineError::Answer(_)
+        | EngineError::NotAsked { .. }
+        | EngineError::PlanIncomplete { .. }
+        | EngineError::PlanDiffers { .. } => EXIT_USAGE,
+        _ => EXIT_STOPPED,
     }
 }
 

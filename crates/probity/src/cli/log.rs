@@ -12,6 +12,8 @@ use probity_record::verify_records;
 use probity_store::{MemoryStore, Store, limits, read_run};
 use serde::Serialize;
 
+pub(super) use list::timestamp;
+
 use super::args::{LogArgs, LogCommand, StoreArgs};
 use super::present::{self, Asked, Asks, Reader};
 use super::run::recorded;

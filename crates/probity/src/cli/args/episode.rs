@@ -12,8 +12,8 @@ Exit codes:
   1  at least one is rejected
   64 something could not be read, there was no document, or an envelope or pack is wrong
 
-A run's id in the place of a path audits the run: its records, and its episode if it made a
-decision.";
+A run's id in the place of a path audits that run: its chain of records, and its episode under the
+envelope that it ran under.";
 
 /// `probity episode`.
 #[derive(Debug, Args)]

@@ -2,16 +2,22 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use probity_audit::{Acceptance, EpisodeAuditor, EpisodeReport, MAX_DOCUMENT_BYTES, Receipt};
+use probity_core::RunId;
+use probity_engine::EngineError;
+use probity_store::Store;
 use serde::Serialize;
 use serde_json::json;
 
+use super::run::RunAudit;
 use super::text;
 use crate::cli::args::EpisodeVerifyArgs;
 use crate::cli::documents::{self, Audited, Input};
+use crate::cli::log::{open_existing, resolve_run};
 use crate::cli::present::{self, Style};
 use crate::cli::source::{read_bytes, read_envelope, read_pack, read_text};
 use crate::cli::{CliError, EXIT_USAGE};
@@ -50,20 +56,34 @@ struct Piece {
 /// # Errors
 /// [`CliError`] if an input is not there, or an envelope, a pack or the receipt cannot be used.
 pub(super) async fn verify(args: &EpisodeVerifyArgs) -> Result<u8, CliError> {
-    let (auditor, summary) = auditor(args)?;
-    let mut inputs = Vec::new();
-    for path in &args.paths {
-        inputs.push(input(path)?);
-    }
+    let (auditor, mut summary) = auditor(args)?;
+    let auditor = Arc::new(auditor);
+    let sources = sources(args).await?;
     let receipt = args.receipt.as_deref().map(read_receipt).transpose()?;
-    let style = Style::of_stdout();
-    let print = Print { json: args.json, quiet: args.quiet, style };
-    let work = move || match receipt {
-        Some(receipt) => with_receipt(&inputs, &auditor, &receipt, print, summary),
-        None => all(&inputs, &auditor, print, summary),
-    };
-    let broken = |error| CliError::Io { what: "audit", source: io::Error::other(error) };
-    let summary = tokio::task::spawn_blocking(work).await.map_err(broken)??;
+    if receipt.is_some()
+        && !matches!(sources.as_slice(), [Source::Documents(inputs)] if inputs.len() == 1)
+    {
+        return Err(CliError::Usage(ONE_EPISODE.to_owned()));
+    }
+    let print = Print { json: args.json, quiet: args.quiet, style: Style::of_stdout() };
+    for source in sources {
+        let (auditor, receipt) = (Arc::clone(&auditor), receipt.clone());
+        summary = match source {
+            Source::Run(store, run) => {
+                let audit = super::run::audit(store.as_ref(), &run).await?;
+                print.run(&audit, summary)?
+            }
+            Source::Documents(inputs) => {
+                let work = move || match receipt {
+                    Some(receipt) => with_receipt(&inputs, &auditor, &receipt, print, summary),
+                    None => all(&inputs, &auditor, print, summary),
+                };
+                let broken =
+                    |error| CliError::Io { what: "audit", source: io::Error::other(error) };
+                tokio::task::spawn_blocking(work).await.map_err(broken)??
+            }
+        };
+    }
     match args.json {
         true => present::json(&json!({ "summary": summary }))?,
         false => drop(present::print(summary.text().as_bytes())?),
@@ -72,6 +92,42 @@ pub(super) async fn verify(args: &EpisodeVerifyArgs) -> Result<u8, CliError> {
         present::warn("there was no document: name .json or .jsonl files, or folders with them");
     }
     Ok(summary.exit_code())
+}
+
+/// What is audited in one go.
+enum Source {
+    /// Files, folders, standard input.
+    Documents(Vec<Input>),
+    /// A run of a store.
+    Run(Arc<dyn Store>, RunId),
+}
+
+const ONE_EPISODE: &str = "--receipt goes with exactly one file that holds one episode";
+
+/// What the arguments name. A path that is not there may be a run.
+async fn sources(args: &EpisodeVerifyArgs) -> Result<Vec<Source>, CliError> {
+    let mut sources: Vec<Source> = Vec::new();
+    for text in &args.paths {
+        let input = match documents::input(text) {
+            Ok(input) => input,
+            Err(error) => {
+                let Ok(store) = open_existing(&args.store) else { return Err(error) };
+                match resolve_run(store.as_ref(), text).await {
+                    Ok(run) => sources.push(Source::Run(store, run)),
+                    Err(CliError::Name(_) | CliError::Engine(EngineError::Missing { .. })) => {
+                        return Err(error);
+                    }
+                    Err(ambiguous) => return Err(ambiguous),
+                }
+                continue;
+            }
+        };
+        match sources.last_mut() {
+            Some(Source::Documents(inputs)) => inputs.push(input),
+            _ => sources.push(Source::Documents(vec![input])),
+        }
+    }
+    Ok(sources)
 }
 
 /// How reports are printed.
@@ -140,6 +196,18 @@ fn with_receipt(
 }
 
 impl Print {
+    fn run(self, audit: &RunAudit, mut summary: Summary) -> Result<Summary, CliError> {
+        let is_accepted = audit.is_accepted();
+        let (accepted, rejected) = (is_accepted.into(), (!is_accepted).into());
+        summary.add(&Piece { bytes: Vec::new(), accepted, rejected, unread: None });
+        match (self.quiet, self.json) {
+            (true, _) => {}
+            (false, true) => present::json(audit)?,
+            (false, false) => drop(present::print(audit.render(self.style).as_bytes())?),
+        }
+        Ok(summary)
+    }
+
     fn piece(self, audited: Audited) -> Piece {
         let reports = match audited {
             Audited::Reports(reports) => reports,
@@ -226,18 +294,6 @@ fn auditor(args: &EpisodeVerifyArgs) -> Result<(EpisodeAuditor, Summary), CliErr
     let summary = Summary { envelopes: envelopes.len(), packs: packs.len(), ..Summary::default() };
     let auditor = envelopes.into_iter().fold(EpisodeAuditor::new(), EpisodeAuditor::with_envelope);
     Ok((packs.into_iter().fold(auditor, EpisodeAuditor::with_pack), summary))
-}
-
-/// A path that is there, or standard input.
-fn input(path: &str) -> Result<Input, CliError> {
-    if path == "-" {
-        return Ok(Input::Stdin);
-    }
-    let path = Path::new(path);
-    match path.metadata() {
-        Ok(_) => Ok(Input::Path(path.to_path_buf())),
-        Err(source) => Err(CliError::File { path: path.to_path_buf(), source }),
-    }
 }
 
 fn read_receipt(path: &Path) -> Result<Receipt, CliError> {

@@ -118,7 +118,7 @@ fn short(task: &str) -> String {
 }
 
 /// Milliseconds since the Unix epoch as RFC 3339 in UTC, to the second.
-fn timestamp(at_ms: u64) -> String {
+pub(in crate::cli) fn timestamp(at_ms: u64) -> String {
     let seconds = i64::try_from(at_ms / 1000).unwrap_or(i64::MAX);
     let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     at.format(&Rfc3339).unwrap_or_default()
