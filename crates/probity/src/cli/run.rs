@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
 use super::present::{Asked, Asks};
 use super::progress::Progress;
-use super::source::read_text;
+use super::source::{read_text, read_yaml};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
 use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
@@ -309,8 +309,7 @@ fn read_decision(path: &Path) -> Result<Value, CliError> {
     };
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => parse_ijson(text.as_bytes()).map_err(|error| invalid(error.to_string())),
-        Some("yaml" | "yml") => serde_saphyr::from_str(&text)
-            .map_err(|error| invalid(error.without_snippet().to_string())),
+        Some("yaml" | "yml") => read_yaml(&text).map_err(invalid),
         _ => Err(invalid("name it .json, .yaml or .yml".to_owned())),
     }
 }

@@ -10,7 +10,8 @@ use super::CliError;
 use super::args::TrustArgs;
 use super::present;
 use crate::location::Programs;
-use crate::{CONFIG_PATH, Project, Request};
+use crate::request::Method;
+use crate::{CONFIG_PATH, POLICY_PATH, Project, Request};
 
 /// Exit code of `--show` for what is not trusted.
 const EXIT_UNTRUSTED: u8 = 1;
@@ -28,7 +29,8 @@ struct Trust {
 /// One thing that the configuration brings along and that runs.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Runs {
-    /// `delegate`, `resume`, `check` or `script`.
+    /// `delegate`, `resume`, `rung`, `check`, `script`, `hook`, `profile`, `envelope`, `pack` or
+    /// `verifier`.
     pub(super) what: &'static str,
     /// The command line, or the script's path.
     pub(super) text: String,
@@ -41,7 +43,7 @@ pub(super) struct Runs {
 pub(super) async fn trust(args: &TrustArgs, _: &Programs) -> Result<u8, CliError> {
     let (path, root) = locate(args.file.as_deref())?;
     let project = Project::load(&path, &root)?;
-    let runs = runs(&project.defaults);
+    let runs = of_project(&project)?;
     if !args.show {
         project.trust()?;
     }
@@ -55,6 +57,48 @@ pub(super) async fn trust(args: &TrustArgs, _: &Programs) -> Result<u8, CliError
         true => EXIT_UNTRUSTED,
         false => 0,
     })
+}
+
+/// What using a project runs and decides by: its configuration, hooks, profiles, envelopes and
+/// verifiers. Each of them is part of what is trusted.
+fn of_project(project: &Project) -> Result<Vec<Runs>, CliError> {
+    let mut all = runs(&project.defaults);
+    let policy = &project.policy;
+    for hook in &policy.hooks {
+        let text = format!("{} at {}", hook.name, hook.event);
+        all.push(Runs { what: "hook", text });
+    }
+    for profile in policy.profiles.values() {
+        let name = &profile.name;
+        let of_profile = |it: Runs| Runs {
+            what: if it.what == "delegate" { "profile" } else { it.what },
+            text: format!("{name}: {}", it.text),
+        };
+        let request = project.profile(name.as_str())?;
+        all.extend(runs(&request).into_iter().map(of_profile));
+    }
+    for (class, envelope) in &policy.envelopes {
+        let text = format!("{class} version {}", envelope.version);
+        all.push(Runs { what: "envelope", text });
+    }
+    for (pack, _) in &policy.packs {
+        let text = format!("{} version {}", pack.policy_pack_id, pack.version);
+        all.push(Runs { what: "pack", text });
+    }
+    for method in policy.methods.values() {
+        all.extend(of_method(method));
+    }
+    Ok(all)
+}
+
+fn of_method(method: &Method) -> Option<Runs> {
+    match method {
+        Method::File { file } => Some(Runs { what: "verifier", text: file.display().to_string() }),
+        Method::Check(check) => {
+            let command = check.command_line()?;
+            Some(Runs { what: "check", text: command.to_owned() })
+        }
+    }
 }
 
 /// What using a configuration runs.
@@ -74,6 +118,17 @@ pub(super) fn runs(request: &Request) -> Vec<Runs> {
             runs.push(Runs { what: "check", text: command.to_owned() });
         }
     }
+    for (step, rung) in &request.rungs {
+        let step = probity_core::Step::from(*step);
+        runs.push(Runs {
+            what: "rung",
+            text: format!("{}: {}", step.as_str(), line(&rung.command)),
+        });
+    }
+    for hook in &request.hooks {
+        runs.push(Runs { what: "hook", text: format!("{} at {}", hook.name, hook.event) });
+    }
+    runs.extend(request.methods.values().filter_map(of_method));
     for _ in &request.verify {
         runs.push(Runs { what: "script", text: "verify (inline)".to_owned() });
     }
@@ -85,8 +140,14 @@ pub(super) fn runs(request: &Request) -> Vec<Runs> {
 
 /// The configuration file and the project it belongs to.
 pub(super) fn locate(given: Option<&Path>) -> Result<(PathBuf, PathBuf), CliError> {
-    let given = given.unwrap_or(Path::new(CONFIG_PATH));
-    let path = if given.is_dir() { given.join(CONFIG_PATH) } else { given.to_path_buf() };
+    let path = match given {
+        None => policy_of(Path::new(".")),
+        Some(given) if given.ends_with(POLICY_PATH) => {
+            policy_of(given.parent().unwrap_or(Path::new("")))
+        }
+        Some(given) if given.is_dir() => policy_of(given),
+        Some(given) => given.to_path_buf(),
+    };
     let absolute = |source| CliError::File { path: path.clone(), source };
     let path = std::path::absolute(&path).map_err(absolute)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -95,6 +156,15 @@ pub(super) fn locate(given: Option<&Path>) -> Result<(PathBuf, PathBuf), CliErro
         false => folder.to_path_buf(),
     };
     Ok((path, root))
+}
+
+/// The configuration of a project; its folder, where it has policy and no configuration.
+fn policy_of(root: &Path) -> PathBuf {
+    let (config, folder) = (root.join(CONFIG_PATH), root.join(POLICY_PATH));
+    match config.symlink_metadata().is_err() && folder.is_dir() {
+        true => folder,
+        false => config,
+    }
 }
 
 impl Trust {
