@@ -254,8 +254,9 @@ def judge_output(function, first, given):
     output = claimed(given)
     if output is None:
         return undecided("there is no output to verify")
-    hints = typing.get_type_hints(function)
-    model = hints.get(first)
+    model = inspect.signature(function).parameters[first].annotation
+    if isinstance(model, str):
+        model = eval(model, function.__globals__)
     if hasattr(model, "model_validate"):
         try:
             output = model.model_validate(output)

@@ -9,7 +9,7 @@ use probity_egress::{Client, EgressPolicy};
 use probity_sandbox::Launcher;
 use probity_verifier::expect;
 use probity_verifier::stock::{Deps, baseline, build};
-use probity_verifier::{CheckContext, Manifest, SnapshotRules, Workspace, snapshot};
+use probity_verifier::{CheckContext, Manifest, SnapshotRules, Verifier, Workspace, snapshot};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +25,8 @@ pub(super) struct Bed {
     pub(super) claim: Claim,
     pub(super) allow: Vec<String>,
     pub(super) private: Vec<String>,
+    /// The decision under way.
+    pub(super) decision: serde_json::Value,
     /// Wall time of a check.
     pub(super) timeout: Duration,
 }
@@ -42,6 +44,7 @@ impl Bed {
             claim: Claim::default(),
             allow: Vec::new(),
             private: Vec::new(),
+            decision: serde_json::Value::Null,
             timeout: Duration::from_secs(20),
         }
     }
@@ -110,6 +113,7 @@ impl Bed {
         let mut ctx =
             CheckContext::new(check, Arc::clone(&self.workspace), Arc::clone(&self.before));
         ctx.timeout = self.timeout;
+        ctx.decision = Arc::new(self.decision.clone());
         if phase == Phase::After {
             ctx.phase = Phase::After;
             ctx.attempt = 1;
@@ -125,13 +129,17 @@ impl Bed {
     }
 
     pub(super) fn judge(&self, check: &str, ctx: &CheckContext) -> Result<Verdict, Fault> {
+        block_on(self.verifier(check).verify(ctx))
+    }
+
+    /// The verifier of a check.
+    pub(super) fn verifier(&self, check: &str) -> Box<dyn Verifier> {
         let spec = expect::parse(check).unwrap_or_else(|error| panic!("{check}: {error}"));
         let hosts = self.allow.iter().map(String::as_str);
         let policy =
             EgressPolicy::allowing(hosts, self.private.iter().map(String::as_str)).unwrap();
         let deps = Deps { launcher: helper(), egress: Client::new(policy).unwrap() };
-        let verifier = build(&spec, &deps).unwrap();
-        block_on(verifier.verify(ctx))
+        build(&spec, &deps).unwrap()
     }
 
     /// After the delegate, as `pass`, `revise CODE`, `inconclusive CODE` or `fault CODE`.

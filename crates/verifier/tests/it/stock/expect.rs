@@ -80,6 +80,45 @@ fn each_kind_reads_as_the_map_of_a_file() {
             json!({"external": "python3 judge.py", "args": {"n": 1}, "env": ["PATH"],
                    "inputs": ["judge.py"], "may_change": ["x"]}),
         ),
+        (
+            r#"read_after_write:http:http://a.example/flags/{target.id},expected={"enabled":true}"#,
+            json!({"read_after_write": "http:http://a.example/flags/{target.id}",
+                   "expected": {"enabled": true}}),
+        ),
+        (
+            "read_after_write:https://a.example/x,expected=on,mode=exact,pointer=/a,timeout=5s,id=w",
+            json!({"read_after_write": "http:https://a.example/x", "expected": "on",
+                   "mode": "exact", "pointer": "/a", "timeout": "5s", "id": "w"}),
+        ),
+        (
+            r"read_after_write:sqlite:a.db,query=select a\, b from t where id = ?1,expected=0",
+            json!({"read_after_write": "sqlite:a.db", "expected": 0,
+                   "query": "select a, b from t where id = ?1"}),
+        ),
+        (
+            "read_after_write:command:./read.sh,expected=on,inputs=read.sh,may_change=x,env=HOME",
+            json!({"read_after_write": "command:./read.sh", "expected": "on",
+                   "inputs": ["read.sh"], "may_change": ["x"], "env": ["HOME"]}),
+        ),
+        (
+            "invariant_check:sqlite:bank.db,query=select count(*) from accounts where balance < 0,equals=0",
+            json!({"invariant_check": "sqlite:bank.db", "equals": 0,
+                   "query": "select count(*) from accounts where balance < 0"}),
+        ),
+        (
+            "invariant_check:http:http://a.example/health,status=200",
+            json!({"invariant_check": "http:http://a.example/health", "status": "200"}),
+        ),
+        (
+            "invariant_check:file:a.json,pointer=/n,at_least=1,at_most=2.5,matches=^.$",
+            json!({"invariant_check": "file:a.json", "pointer": "/n", "at_least": 1,
+                   "at_most": 2.5, "matches": ["^.$"]}),
+        ),
+        ("invariant_check:command:./ok", json!({"invariant_check": "command:./ok"})),
+        (
+            "human:ana,question=Is it live?,timeout=7d,id=sign_off",
+            json!({"human": "ana", "question": "Is it live?", "timeout": "168h", "id": "sign_off"}),
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(wire(text), expected, "{text}");
@@ -160,6 +199,54 @@ fn an_error_names_the_column_and_what_is_legal() {
         ("changes_only:", 14, "spec_value", "from 1 to"),
         ("changes_only:a,[", 14, "spec_glob", "not a glob"),
         ("external:", 10, "spec_target", "a command line"),
+        ("read_after_write:a.json,expected=1", 18, "spec_target", "`file:PATH`, `http:URL`"),
+        ("read_after_write:file:a.json", 18, "spec_missing_key", "`expected`"),
+        ("read_after_write:file:a.json,expected={}", 30, "spec_value", "anything would do"),
+        ("read_after_write:file:a.json,expected=[]", 30, "spec_value", "anything would do"),
+        ("read_after_write:file:a.json,expected=", 30, "spec_value", "anything would do"),
+        ("read_after_write:file:a.json,expected=null", 30, "spec_value", "`invariant_check`"),
+        ("read_after_write:file:a,expected=1,mode=near", 36, "spec_value", "`subset` or `exact`"),
+        ("read_after_write:file:../a,expected=1", 18, "spec_target", "without `..`"),
+        (
+            "read_after_write:file:a,expected=1,query=select 1",
+            36,
+            "spec_value",
+            "a `sqlite` source",
+        ),
+        ("read_after_write:file:a,expected=1,inputs=b", 36, "spec_value", "a `command` source"),
+        ("read_after_write:sqlite:a.db,expected=1", 18, "spec_missing_key", "`query`"),
+        (
+            "read_after_write:sqlite:a.db,expected=1,query=select '{target.id}'",
+            41,
+            "spec_value",
+            "write `?1`",
+        ),
+        ("read_after_write:http:ftp://a/,expected=1", 18, "spec_target", "http or https"),
+        (
+            "read_after_write:http:http://{target.id}/,expected=1",
+            18,
+            "spec_target",
+            "the host only",
+        ),
+        (
+            "read_after_write:http:http://a.{target.id}.example/,expected=1",
+            18,
+            "spec_target",
+            "the host only",
+        ),
+        ("read_after_write:file:{target.name},expected=1", 18, "spec_target", "`{target.id}`"),
+        ("read_after_write:command: ,expected=1", 18, "spec_target", "a command line"),
+        ("invariant_check:file:a.json", 17, "spec_missing_key", "`at_most` or `matches`"),
+        ("invariant_check:sqlite:a.db,query=select 1", 17, "spec_missing_key", "`equals`"),
+        ("invariant_check:http:http://a/,pointer=/a", 17, "spec_missing_key", "beside `pointer`"),
+        ("invariant_check:file:a,equals=1,status=200", 33, "spec_value", "an `http` source"),
+        ("invariant_check:file:a,equals=1,at_least=1", 33, "spec_conflict", "contradict"),
+        ("invariant_check:file:a,at_least=2,at_most=1", 35, "spec_conflict", "contradict"),
+        ("invariant_check:file:a,matches=(", 24, "spec_regex", "not a regular expression"),
+        ("human:", 7, "spec_target", "the name of a person"),
+        ("human: ana", 7, "spec_target", "the name of a person"),
+        ("human:ana,timeout=31d", 11, "spec_value", "from 1ms to 30d"),
+        ("human:ana,question=", 11, "spec_value", "from 1 to 65536 bytes"),
     ];
     for (text, column, code, words) in table {
         let error = parse(text).err().unwrap_or_else(|| panic!("{text} was accepted"));
@@ -179,6 +266,8 @@ fn what_cannot_be_written_as_text_prints_as_none() {
 
 #[test]
 fn every_key_of_every_kind_is_read_or_refused_by_name() {
+    // Kinds that need a key beside the one that is tried, or that have keys for some targets only.
+    let partnered = ["sqlite", "text", "read_after_write", "invariant_check"];
     let all: std::collections::BTreeMap<&str, Form> =
         KINDS.iter().flat_map(Kind::all_keys).map(|key| (key.name, key.form)).collect();
     for kind in KINDS.iter().filter(|kind| kind.name != "changes_only") {
@@ -193,7 +282,7 @@ fn every_key_of_every_kind_is_read_or_refused_by_name() {
                 parse(&text).is_err_and(|error| error.code() == "spec_unknown_key");
             assert_eq!(refused_by_name, kind.key(key).is_none(), "{text}: {:?}", parse(&text));
             // Without the key of another kind, what is left to complain about is a missing partner.
-            if kind.key(key).is_some() && !matches!(kind.name, "sqlite" | "text") {
+            if kind.key(key).is_some() && !partnered.contains(&kind.name) {
                 parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             }
         }
@@ -204,6 +293,7 @@ fn target(kind: &Kind) -> &'static str {
     match kind.target {
         "URL" => "http://localhost/",
         "HOST:PORT" => "localhost:80",
+        "SOURCE" => "command:x",
         "" => "",
         _ => "name",
     }
@@ -214,7 +304,8 @@ fn sample(form: Form) -> String {
         Form::Flag => String::new(),
         Form::Digest => "ab".repeat(32),
         Form::Mode => "0600".into(),
-        Form::Duration => "1s".into(),
+        Form::Duration | Form::LongDuration => "1s".into(),
+        Form::Match => "exact".into(),
         Form::Status => "2xx".into(),
         Form::RunStart => "run-start".into(),
         Form::Count | Form::Exit | Form::Number | Form::Json => "7".into(),
@@ -250,6 +341,10 @@ fn value(form: Form) -> BoxedStrategy<Value> {
             .prop_map(|bytes| probity_core::Digest::from_bytes(bytes).to_string().into())
             .boxed(),
         Form::Duration => (1_u64..3_600_000).prop_map(|ms| format!("{ms}ms").into()).boxed(),
+        Form::LongDuration => {
+            (1_u64..2_592_000_000).prop_map(|ms| format!("{ms}ms").into()).boxed()
+        }
+        Form::Match => prop_oneof![Just("subset"), Just("exact")].prop_map(Value::from).boxed(),
         Form::Status => prop_oneof![Just("2xx"), Just("200|404")].prop_map(Value::from).boxed(),
         Form::RunStart => Just("run-start".into()).boxed(),
         _ => prop_oneof![Just(json!("s.json")), Just(json!({"type": "object", "title": "a,b"}))]
@@ -263,6 +358,11 @@ fn any_check() -> impl Strategy<Value = Option<CheckSpec>> {
             "text" => Just(json!("response")).boxed(),
             "http" => r"http://[a-z]{1,8}/[a-z,]{0,5}".prop_map(Value::from).boxed(),
             "port" => r"[a-z]{1,8}:[1-9][0-9]{0,3}".prop_map(Value::from).boxed(),
+            "read_after_write" | "invariant_check" => {
+                r"(file|sqlite|command|http:http):(//)?[a-z]{1,4}[a-z,{}\.]{0,6}"
+                    .prop_map(Value::from)
+                    .boxed()
+            }
             "changes_only" => {
                 prop::collection::vec(r"[a-z*/=,\\]{1,8}", 0..4).prop_map(Value::from).boxed()
             }
@@ -302,7 +402,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external):[ -~]{0,40}") {
+    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external|read_after_write:http|invariant_check:sqlite|human):[ -~]{0,40}") {
         let _ = parse(&text);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use super::bed::{Bed, PATIENCE};
 
 /// A check that prints this text.
@@ -37,6 +39,24 @@ fn the_return_table_row_by_row() {
         (r#"{"verified": false, "criteria": "rows"}"#, "fault external_output"),
         (r#"{"verified": true, "confidence": 1.5}"#, "fault external_output"),
         (r#"{"verified": true, "confidence": -0.1}"#, "fault external_output"),
+        // Seed 001's words.
+        (r#"{"outcome": "pass"}"#, "pass"),
+        (r#"{"outcome": "pass", "detail": "fine"}"#, "pass"),
+        (r#"{"outcome": "fail", "detail": "no"}"#, "revise verify_failed"),
+        (r#"{"outcome": "fail", "reason": "mismatch", "detail": "no"}"#, "revise mismatch"),
+        (r#"{"outcome": "fail", "reason": "Not a word"}"#, "revise verify_failed"),
+        (r#"{"outcome": "fail", "reason": "mismatch", "code": "given"}"#, "revise given"),
+        (r#"{"outcome": "inconclusive", "reason": "timeout"}"#, "inconclusive timeout"),
+        (r#"{"outcome": "inconclusive"}"#, "inconclusive inconclusive"),
+        (r#"{"outcome": "na"}"#, "fault external_output"),
+        (r#"{"outcome": "Pass"}"#, "fault external_output"),
+        (r#"{"outcome": true}"#, "fault external_output"),
+        (r#"{"outcome": null}"#, "fault external_output"),
+        (r#"{"outcome": "pass", "verified": true}"#, "fault external_output"),
+        (r#"{"outcome": "fail", "verified": false}"#, "fault external_output"),
+        (r#"{"outcome": "fail", "verdict": "fail"}"#, "fault external_output"),
+        (r#"{"outcome": "fail", "detail": {"a": 1}}"#, "fault external_output"),
+        (r#"{"detail": "fine"}"#, "fault external_output"),
         (r#"{"reason": "fine"}"#, "fault external_output"),
         ("{}", "fault external_output"),
         ("null", "fault external_output"),
@@ -114,6 +134,21 @@ fn the_program_is_given_the_claim_the_task_and_the_changes() {
     assert_eq!((&input["args"]["n"], &input["attempt"]), (&7.into(), &1.into()));
     assert_eq!((&input["phase"], &input["check"]), (&"after".into(), &"it".into()));
     assert_eq!(input["workspace"], bed.path("").display().to_string().trim_end_matches('/'));
+
+    assert_eq!((&input["decision"], &input["context"]["args"]["n"]), (&Value::Null, &7.into()));
+
+    bed.decision = json!({"decisionType": "d", "action": {"targetRefs": [{"id": "a"}]},
+                          "result": "of its own", "workspace": "elsewhere"});
+    assert_eq!(bed.says("external:cat > ../input.json; echo true"), "pass");
+    let text = std::fs::read(bed.outside().join("input.json")).unwrap();
+    let input: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(input["decision"], bed.decision);
+    let context = &input["context"];
+    assert_eq!(context["action"]["targetRefs"][0]["id"], "a");
+    assert_eq!((&context["decisionType"], &context["attempt"]), (&"d".into(), &1.into()));
+    // What the run knows wins over members of the decision.
+    assert_eq!((&context["result"], &context["task"]), (&input["result"], &input["task"]));
+    assert_eq!(context["workspace"], input["workspace"]);
 
     let red = r#"external:grep -q '"phase":"before"' && grep -q x /dev/null || echo false"#;
     assert_eq!(bed.red(red), "revise not_verified");

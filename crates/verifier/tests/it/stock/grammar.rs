@@ -117,7 +117,7 @@ fn ids_are_derived_and_unique() {
 #[test]
 fn subject_timeout_inputs_and_command_follow_from_the_kind() {
     type Row = (&'static str, Subject, u64, &'static [&'static str], Option<&'static str>);
-    let table: [Row; 8] = [
+    let table: [Row; 12] = [
         ("file:a", Subject::World, 10_000, &[], None),
         ("text:,contains=a", Subject::Claim, 10_000, &[], None),
         ("json:a.json", Subject::World, 10_000, &[], None),
@@ -132,6 +132,16 @@ fn subject_timeout_inputs_and_command_follow_from_the_kind() {
         ),
         ("external:./judge,timeout=3s", Subject::World, 3_000, &[], Some("./judge")),
         ("http:http://a/,timeout=250ms", Subject::World, 250, &[], None),
+        ("read_after_write:file:a,expected=1", Subject::World, 10_000, &[], None),
+        (
+            "invariant_check:command:./ok {target.id},inputs=ok",
+            Subject::World,
+            10_000,
+            &["ok"],
+            Some("./ok {target.id}"),
+        ),
+        ("human:ana", Subject::Human, 86_400_000, &[], None),
+        ("human:ana,timeout=30d", Subject::Human, 2_592_000_000, &[], None),
     ];
     for (text, subject, timeout_ms, inputs, line) in table {
         let check: CheckSpec = serde_json::from_value(json!(text)).unwrap();
