@@ -94,6 +94,20 @@ fn a_change_under_a_new_seal_is_seen_by_the_rules() {
     }
 }
 
+/// One name of another vocabulary is pointed at; several are told together.
+#[test]
+fn a_single_foreign_name_is_told_at_its_place() {
+    let mut episode = value("01_success.json");
+    episode["actions"][0]["blastRadiusTier"] = json!("high");
+    let place = |episode: &Value| {
+        let report = auditor().episode(sealed(episode.clone()).to_string().as_bytes(), "x");
+        report.findings.into_iter().find(|f| f.code == "other_vocabulary").unwrap().pointer
+    };
+    assert_eq!(place(&episode), "/actions/0/blastRadiusTier");
+    episode["verification"]["verifierId"] = json!("v");
+    assert_eq!(place(&episode), "");
+}
+
 #[test]
 fn order_and_blanks_change_nothing() {
     let episode = value("01_success.json");

@@ -4,8 +4,8 @@
 use probity_audit::project::{self, RunFacts};
 use probity_audit::{Acceptance, DriftSignal, EpisodeReport, SealRule};
 use probity_core::{
-    Answer, Charter, CheckDecl, Code, Delegation, Digest, Effect, Entry, Event, Finding, Input,
-    Outcome, Policy, RedFirst, Subject, Usage, VerdictKind,
+    Answer, Charter, CheckDecl, Code, Counting, Delegation, Digest, Effect, Entry, Event, Finding,
+    Input, Outcome, Policy, RedFirst, Subject, Usage, VerdictKind,
 };
 use probity_policy::{Compiled, Decision, Envelope, Format, Pack, compile};
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ struct Script {
     human: Answer,
     human_ms: u64,
     max_attempts: u32,
+    /// Whether every claim is the same, so that its verdict is not reached again.
+    is_stubborn: bool,
 }
 
 fn finding(verdict: VerdictKind, code: &str) -> Finding {
@@ -65,6 +67,7 @@ fn script(findings: Vec<Finding>) -> Script {
         human: Answer::Reject,
         human_ms: 60_000,
         max_attempts: 1,
+        is_stubborn: false,
     }
 }
 
@@ -93,6 +96,16 @@ impl Script {
             max_verify_tries: 1,
             wall_ms: Some(compiled.deadline_ms),
             red_first: RedFirst::Off,
+            counting: if self.is_stubborn {
+                Counting::ByCandidate {
+                    count_after_work: true,
+                    max_identical: 1,
+                    max_rejections: 3,
+                    reuse_rejection: true,
+                }
+            } else {
+                Counting::EverySubmission
+            },
             ..Policy::default()
         };
         let charter =
@@ -134,12 +147,13 @@ impl Script {
                 }
                 Effect::Dispatch { turn, .. } => {
                     now_ms += self.act_ms;
+                    let claim = if self.is_stubborn { 0 } else { turn.number };
                     Input::Claimed {
                         turn,
                         submission: format!("s-{}", turn.number).parse().unwrap(),
-                        candidate: Digest::from_bytes([u8::try_from(turn.number).unwrap(); 32]),
+                        candidate: Digest::from_bytes([u8::try_from(claim).unwrap(); 32]),
                         claim: digest,
-                        work: u64::from(turn.number),
+                        work: u64::from(claim),
                         usage: Usage::default(),
                     }
                 }
@@ -302,6 +316,24 @@ fn each_round_has_its_own_stages_and_its_own_drift() {
     assert_eq!(episode["telemetry"]["stageMs"]["act"], 30);
     assert_eq!(episode["telemetry"]["endToEndMs"], 95);
     assert_eq!(run.drift(), ["verify yellow FreezeCard::verify::read_after_write::mismatch"]);
+}
+
+/// A claim that was judged before is not checked again: its verdict stands on the earlier findings.
+#[test]
+fn a_verdict_that_was_taken_over_names_the_checks_it_stands_on() {
+    let mut script = script(vec![finding(VerdictKind::Revise, "mismatch")]);
+    (script.max_attempts, script.is_stubborn) = (2, true);
+    (script.context_ms, script.check_ms, script.act_ms) = (5, 10, 30);
+    let run = script.run();
+    let taken_over =
+        |entry: &Entry| matches!(entry.event, Event::VerdictMerged { reused: Some(_), .. });
+    assert!(run.log.iter().any(taken_over), "{:#?}", run.log);
+    let (episode, report) = run.episode();
+    assert_eq!(episode["verification"]["method"], "read_after_write");
+    assert_eq!(episode["verification"]["result"], "fail");
+    assert_eq!(report.verdict, Acceptance::Accepted, "{:?}", codes(&report));
+    let key = "verify yellow FreezeCard::verify::read_after_write::mismatch".to_owned();
+    assert!(run.drift().iter().filter(|drift| **drift == key).count() > 1, "{:?}", run.drift());
 }
 
 #[test]

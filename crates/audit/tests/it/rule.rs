@@ -363,6 +363,13 @@ fn bounds_are_kept_by_what_equals_them() {
     episode["telemetry"]["hopCount"] = json!(4);
     episode["telemetry"]["fanout"] = json!(8);
     episode["context"]["maxFeatureAgeMs"] = json!(400);
+    // The longest decision that is believed, by an envelope that allows it.
+    let mut long = episode.clone();
+    long["decisionWindowMs"] = json!(2_592_000_000_u64);
+    long["telemetry"]["endToEndMs"] = json!(2_592_000_000_u64);
+    let slow = with(|v| v["deadlineMs"] = json!(2_592_000_000_u64), same);
+    let report = slow.episode(sealed(long).to_string().as_bytes(), "x");
+    assert_eq!(codes(&report), [""; 0]);
     let report = auditor().episode(sealed(episode).to_string().as_bytes(), "x");
     assert_eq!(codes(&report), [""; 0]);
 }
@@ -371,7 +378,7 @@ fn bounds_are_kept_by_what_equals_them() {
 #[test]
 fn honest_twins_are_accepted() {
     type Twin = (&'static str, fn(&mut Value));
-    let twins: [Twin; 10] = [
+    let twins: [Twin; 11] = [
         ("two verifiers, each in time", |e| {
             e["telemetry"]["stageMs"]["verify"] = json!(70);
             e["telemetry"]["endToEndMs"] = json!(190);
@@ -417,6 +424,13 @@ fn honest_twins_are_accepted() {
             e["telemetry"]["fallbackUsed"] = json!(true);
             e["outcome"]["code"] = json!("partial");
         }),
+        ("abstained, which ends every ladder", |e| {
+            idle(e);
+            e["degrade"] = json!({ "step": "abstain", "ladder": ["cache_bundle"] });
+            e["telemetry"]["fallbackStep"] = json!("abstain");
+            e["telemetry"]["fallbackUsed"] = json!(true);
+            e["outcome"]["code"] = json!("abstain");
+        }),
         ("blocked, and nothing done", |e| {
             idle(e);
             e["outcome"]["code"] = json!("abstain");
@@ -428,6 +442,38 @@ fn honest_twins_are_accepted() {
         let report = auditor().episode(sealed(episode).to_string().as_bytes(), "x");
         let all = codes(&report);
         assert!(!all.iter().any(|code| code.starts_with('!')), "{what}: {all:?}");
+    }
+}
+
+/// Verification, reason and outcome, as each broken promise must be read.
+#[test]
+fn what_may_not_be_taken_at_its_word_is_read() {
+    type Case = (fn(&mut Value), [&'static str; 3]);
+    let cases: [Case; 8] = [
+        (|e| e["telemetry"]["stageMs"]["verify"] = json!(90), ["inconclusive", "timeout", "fail"]),
+        (|e| e["verification"]["method"] = json!("stub"), ["inconclusive", "no_method", "fail"]),
+        (|e| e["verification"]["method"] = json!(""), ["inconclusive", "no_method", "fail"]),
+        (|e| e["context"]["ttlBreachesCount"] = json!(2), ["pass", "stale", "fail"]),
+        (|e| e["verification"]["result"] = json!("fail"), ["fail", "fail", "fail"]),
+        (
+            |e| e["verification"]["result"] = json!("inconclusive"),
+            ["inconclusive", "inconclusive", "fail"],
+        ),
+        (|e| e["verification"]["result"] = json!("na"), ["inconclusive", "not_run", "fail"]),
+        (
+            |e| {
+                idle(e);
+                e["outcome"]["code"] = json!("bypassed");
+            },
+            ["na", "blocked", "abstain"],
+        ),
+    ];
+    for (change, expected) in cases {
+        let mut episode = honest();
+        change(&mut episode);
+        let report = auditor().episode(sealed(episode).to_string().as_bytes(), "x");
+        let read = report.reads_as.unwrap();
+        assert_eq!([read.verification, read.reason, read.outcome], expected);
     }
 }
 
@@ -481,6 +527,11 @@ fn of_several_packs_the_one_that_the_episode_names_counts() {
     let both = auditor().with_pack(other);
     let report = both.episode(honest().to_string().as_bytes(), "x");
     assert_eq!(codes(&report), [""; 0]);
+    let mut episode = honest();
+    episode.as_object_mut().unwrap().remove("policy");
+    episode["verification"]["required"] = json!(false);
+    let report = both.episode(sealed(episode).to_string().as_bytes(), "x");
+    assert_eq!(codes(&report), ["!required_false"], "the first pack, where none is named");
     let mut episode = honest();
     episode["policy"]["policyPackId"] = json!("elsewhere");
     let report = both.episode(sealed(episode).to_string().as_bytes(), "x");
