@@ -118,6 +118,9 @@ impl Findings {
 
 /// Text of a document as a report may show it: cut off, and without characters that steer a terminal.
 pub(crate) fn legible(text: &str, max: usize) -> String {
+    if text.len() <= max && text.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) {
+        return text.to_owned();
+    }
     let mut shown: String = text
         .chars()
         .take(max)
