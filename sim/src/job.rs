@@ -1,14 +1,15 @@
 //! Scripts that a real process can enact: no clock to reach, nobody who cancels or touches anything.
 
-use probity_core::OnFailure;
+use probity_core::{MAX_CHECK_MS, OnFailure, Subject};
 
 use crate::{Rng, Script, Sight, Tempo};
 
 impl Script {
     /// A random script for a real engine on a real store. Equal seeds give equal scripts.
     ///
-    /// A verifier has no way to say that it does not apply, so no check here says so; the waits
-    /// between two tries are short; and most turns are rejected, so that runs take several.
+    /// Hooks, humans and terms stay in the simulated world. A verifier has no way to say that it
+    /// does not apply, so no check here says so; the waits between two tries are short; and most
+    /// turns are rejected, so that runs take several.
     #[must_use]
     pub fn job(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -20,6 +21,13 @@ impl Script {
         script.red_writes = false;
         script.red_unreadable = false;
         script.cancel = None;
+        script.hooks.clear();
+        script.terms = None;
+        for check in &mut script.checks {
+            if matches!(check.subject, Subject::Hook | Subject::Human) {
+                (check.subject, check.timeout_ms) = (Subject::Claim, MAX_CHECK_MS);
+            }
+        }
         for turn in &mut script.turns {
             turn.touches = None;
             turn.unreadable = false;

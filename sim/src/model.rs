@@ -1,10 +1,16 @@
 //! The reference model: what a script must come to, worked out straight from the rules, one turn
 //! after the other, with a clock that it moves itself. It knows nothing of events, stages or effects.
 
-use probity_core::{Answer, Counting, Drift, Judgement, OnFailure, Outcome, RedFirst, Subject};
+mod around;
+mod rule;
 
-use crate::prediction::{Prediction, Row};
-use crate::script::{CancelAt, Point, Says, Script, Sight, Touch};
+use probity_core::{
+    Answer, Counting, Drift, Judgement, OnFailure, Outcome, RedFirst, Step, Subject, Tier, Trigger,
+};
+
+use crate::model::rule::Ruling;
+use crate::prediction::{Order, Prediction, Row};
+use crate::script::{CancelAt, Point, Says, Script, Sight};
 
 /// When every run begins, in milliseconds since the Unix epoch.
 pub(crate) const OPENED_MS: u64 = 1_000_000;
@@ -30,7 +36,11 @@ pub fn predict(script: &Script) -> Prediction {
         dispatched: model.dispatched,
         looks: model.looks,
         calls: model.calls,
-        committed: model.candidate.filter(|_| delivers),
+        orders: model.orders,
+        hooks: model.called,
+        fallen: model.fallen,
+        committed: model.shown.filter(|_| delivers),
+        edited: model.edited,
         ended_ms: model.clock_ms,
     }
 }
@@ -52,31 +62,28 @@ struct Rejection {
     work: (u64, u64),
 }
 
-/// What a check has come to in this turn.
-#[derive(Clone, Copy)]
-struct Look {
-    sight: Sight,
-    tries: u32,
-    since_ms: u64,
-    took_ms: u64,
-    back_ms: u64,
-    /// The judge's files were looked at afterwards.
-    is_whole: bool,
-}
-
-struct Ruling {
-    judgement: Judgement,
-    code: &'static str,
-    reused: Option<u32>,
-}
-
 struct Model<'a> {
     script: &'a Script,
     clock_ms: u64,
     stop_ms: Option<u64>,
+    /// When the stage at work ends, under terms that bound it.
+    stage_ms: Option<u64>,
     /// Checks whose pass proves nothing.
     blunt: Vec<bool>,
-    candidate: Option<u8>,
+    /// The last claim as the last check saw it.
+    shown: Option<u8>,
+    /// The turn that each hook was last answered for.
+    answered: Vec<Option<u32>>,
+    called: Vec<(usize, u32)>,
+    task: Option<u8>,
+    prompt: Option<(u32, u8)>,
+    edited: Option<u8>,
+    /// A human let the decision be acted on.
+    is_approved: bool,
+    /// The step whose delegate acts.
+    acting: Option<Step>,
+    fallen: Vec<(u32, Trigger, Step)>,
+    orders: Vec<Order>,
     allowed: u32,
     tokens: u64,
     tool_calls: u64,
@@ -98,8 +105,18 @@ impl<'a> Model<'a> {
             script,
             clock_ms: OPENED_MS,
             stop_ms: script.policy.wall_ms.map(|wall_ms| OPENED_MS + wall_ms),
+            stage_ms: None,
             blunt: vec![false; script.checks.len()],
-            candidate: None,
+            shown: None,
+            answered: vec![None; script.hooks.len()],
+            called: Vec::new(),
+            task: None,
+            prompt: None,
+            edited: None,
+            is_approved: false,
+            acting: None,
+            fallen: Vec::new(),
+            orders: Vec::new(),
             allowed: script.policy.max_attempts,
             tokens: 0,
             tool_calls: 0,
@@ -169,16 +186,29 @@ impl<'a> Model<'a> {
         let Some(happens) = self.script.turn(turn) else {
             return end(Outcome::Faulted, "no_turns");
         };
+        self.before_act(turn)?;
         self.dispatched.push(turn);
+        self.orders.push(Order {
+            turn,
+            step: self.acting,
+            task: self.task,
+            prompt: self.prompt.filter(|(of, _)| *of == turn).map(|(_, hook)| hook),
+        });
         self.cancelled(turn, Point::AtWork)?;
-        if !self.spend(happens.took_ms) {
-            let on_failure = self.script.policy.on_exhausted;
-            return self.refuse(turn, Outcome::Exhausted, "budget_wall", on_failure);
+        self.stage_ms = self.stages().map(|stages| self.clock_ms + stages.act_ms);
+        let is_in_time = self.spend(happens.took_ms);
+        self.stage_ms = None;
+        if !is_in_time {
+            return match (self.is_over(), &self.script.terms) {
+                (true, Some(_)) => end(Outcome::Exhausted, "budget_wall"),
+                (false, Some(_)) => end(Outcome::Exhausted, "budget_act"),
+                (_, None) => self.out_of_budget(turn, "budget_wall"),
+            };
         }
         let Says::Done(candidate) = happens.says else {
             return end(Outcome::DelegateFailed, "exit_1");
         };
-        self.candidate = Some(candidate);
+        self.shown = Some(candidate);
         self.tokens += happens.tokens;
         self.tool_calls += happens.tool_calls;
         self.cancelled(turn, Point::Reading)?;
@@ -189,148 +219,11 @@ impl<'a> Model<'a> {
             return end(Outcome::Inconclusive, "unreadable");
         }
         let work = (self.script.work_until(turn), self.script.edits_until(turn));
+        self.stage_ms = self.stages().map(|stages| self.clock_ms + stages.verify_ms);
         let ruling = self.rule(turn, candidate, work, happens.touches)?;
+        self.stage_ms = None;
         self.write_down(turn, candidate, work, &ruling);
         self.go_on(turn, &ruling)
-    }
-
-    /// The verdict of a turn.
-    fn rule(
-        &mut self,
-        turn: u32,
-        candidate: u8,
-        work: (u64, u64),
-        touches: Option<Touch>,
-    ) -> Result<Ruling, End> {
-        let tampered =
-            || Ok(Ruling { judgement: Judgement::Fail, code: "judge_tampered", reused: None });
-        if touches == Some(Touch::AtWork) {
-            return tampered();
-        }
-        if let Counting::ByCandidate { reuse_rejection: true, .. } = self.script.policy.counting
-            && let Some(last) = self.rejections.last()
-            && last.candidate == candidate
-            && last.work == work
-        {
-            let reused = Some(last.turn);
-            return Ok(Ruling { judgement: Judgement::Revise, code: "reused", reused });
-        }
-        let mut looks: Vec<Look> = Vec::new();
-        for check in 0..self.script.checks.len() {
-            if self.is_over() {
-                looks.push(self.cut(1, self.clock_ms));
-                break;
-            }
-            let look = self.try_check(turn, check, 1, self.clock_ms)?;
-            looks.push(look);
-            if touches == Some(Touch::During(check)) && look.is_whole {
-                return tampered();
-            }
-        }
-        loop {
-            let (judgement, code) = self.merged(&looks);
-            let is_open = judgement == Judgement::Inconclusive && !self.is_over();
-            let again = if is_open { self.again(&looks) } else { None };
-            let Some((check, due_ms)) = again else {
-                return Ok(Ruling { judgement, code, reused: None });
-            };
-            if due_ms > self.clock_ms {
-                if self.stop_ms.is_some_and(|stop_ms| stop_ms <= due_ms) {
-                    self.clock_ms = self.clock_ms.max(self.stop_ms.unwrap_or(0));
-                    return Ok(Ruling { judgement, code, reused: None });
-                }
-                self.clock_ms = due_ms;
-            }
-            if let Some(old) = looks.get(check).copied() {
-                let new = self.try_check(turn, check, old.tries + 1, old.since_ms)?;
-                if let Some(place) = looks.get_mut(check) {
-                    *place = new;
-                }
-            }
-        }
-    }
-
-    fn try_check(
-        &mut self,
-        turn: u32,
-        check: usize,
-        tries: u32,
-        since_ms: u64,
-    ) -> Result<Look, End> {
-        self.looks.push((Some(turn), check, tries));
-        if tries == 1 {
-            self.cancelled(turn, Point::Checking(check))?;
-        }
-        let whole_ms = self.script.checks.get(check).map_or(0, |decl| decl.timeout_ms);
-        let left_ms = whole_ms.saturating_sub(self.clock_ms - since_ms).max(1);
-        let (sight, took_ms) = match self.script.sight(turn, check, tries) {
-            Some(saw) => (saw.sight, saw.took_ms),
-            None => (Sight::Moot, 0),
-        };
-        let Some(seen) = self.look(sight, took_ms, left_ms) else {
-            return Ok(self.cut(tries, since_ms));
-        };
-        let is_whole = took_ms < left_ms && sight != Sight::Broken;
-        let (took_ms, back_ms) = (took_ms.min(left_ms), self.clock_ms);
-        Ok(Look { sight: seen, tries, since_ms, took_ms, back_ms, is_whole })
-    }
-
-    /// What a check comes to that the end of the run's time cut off or kept from running.
-    fn cut(&self, tries: u32, since_ms: u64) -> Look {
-        let back_ms = self.clock_ms;
-        Look { sight: Sight::Cut, tries, since_ms, took_ms: 0, back_ms, is_whole: false }
-    }
-
-    /// The check whose next try is due first, where its tries and its time leave one.
-    fn again(&self, looks: &[Look]) -> Option<(usize, u64)> {
-        let policy = &self.script.policy;
-        let mut first: Option<(usize, u64)> = None;
-        for (check, look) in looks.iter().enumerate() {
-            let is_open = matches!(look.sight, Sight::Away | Sight::Late);
-            if !is_open || look.tries >= policy.max_verify_tries {
-                continue;
-            }
-            let mut wait_ms = policy.verify_backoff_ms;
-            for _ in 1..look.tries {
-                wait_ms = (wait_ms * 2).min(10_000);
-            }
-            let due_ms = look.back_ms + wait_ms.min(10_000);
-            let whole_ms = self.script.checks.get(check).map_or(0, |decl| decl.timeout_ms);
-            let is_enough = due_ms + look.took_ms < look.since_ms + whole_ms;
-            if is_enough && first.is_none_or(|(_, ms)| due_ms < ms) {
-                first = Some((check, due_ms));
-            }
-        }
-        first
-    }
-
-    fn merged(&self, looks: &[Look]) -> (Judgement, &'static str) {
-        let seen: Vec<Sight> = looks
-            .iter()
-            .zip(&self.blunt)
-            .map(|(look, blunt)| match look.sight {
-                Sight::Good if *blunt => Sight::Moot,
-                sight => sight,
-            })
-            .collect();
-        let ranks: [(&[Sight], Judgement); 5] = [
-            (&[Sight::Broken], Judgement::Fault),
-            (&[Sight::Wrong], Judgement::Fail),
-            (&[Sight::Bad], Judgement::Revise),
-            (&[Sight::Away, Sight::Late, Sight::Cut], Judgement::Inconclusive),
-            (&[Sight::Good], Judgement::Pass),
-        ];
-        for (sights, judgement) in ranks {
-            if let Some(sight) = seen.iter().find(|sight| sights.contains(sight)) {
-                return (judgement, sight.code());
-            }
-        }
-        let why = match self.script.policy.red_first {
-            _ if looks.is_empty() => "no_checks",
-            RedFirst::Require => "non_discriminating",
-            RedFirst::Warn | RedFirst::Off => "not_applicable",
-        };
-        (Judgement::Unverified, why)
     }
 
     fn write_down(&mut self, turn: u32, candidate: u8, work: (u64, u64), ruling: &Ruling) {
@@ -353,16 +246,7 @@ impl<'a> Model<'a> {
             judgement,
             code: ruling.code.to_owned(),
             counted,
-            drift: match judgement {
-                Judgement::Pass | Judgement::Unverified => None,
-                Judgement::Inconclusive
-                    if [Sight::Late.code(), Sight::Cut.code()].contains(&ruling.code) =>
-                {
-                    Some(Drift::Red)
-                }
-                Judgement::Fault => Some(Drift::Red),
-                _ => Some(Drift::Yellow),
-            },
+            drift: self.drift(judgement, ruling.code),
             repeat_of: same.next().map(|old| old.turn),
             reused: ruling.reused,
             flaky,
@@ -374,13 +258,37 @@ impl<'a> Model<'a> {
         }
     }
 
+    fn drift(&self, judgement: Judgement, code: &str) -> Option<Drift> {
+        let terms = self.script.terms.as_ref();
+        let is_wide = terms.is_some_and(|terms| terms.tier >= Some(Tier::Medium));
+        let is_red = match judgement {
+            Judgement::Pass => return None,
+            Judgement::Unverified if !self.is_required() => return None,
+            Judgement::Revise | Judgement::Fail => false,
+            Judgement::Inconclusive | Judgement::Unverified => is_wide || code.ends_with("timeout"),
+            Judgement::Fault => true,
+        };
+        Some(if is_red { Drift::Red } else { Drift::Yellow })
+    }
+
+    /// The decision must be verified.
+    fn is_required(&self) -> bool {
+        self.script.terms.as_ref().is_some_and(|terms| terms.is_required)
+    }
+
     /// The run ends, or there is another turn.
     fn go_on(&mut self, turn: u32, ruling: &Ruling) -> Result<(), End> {
+        if !self.behind_verdict(turn, ruling)? {
+            return Ok(());
+        }
         let policy = &self.script.policy;
         let (outcome, code, on_failure) = match ruling.judgement {
-            Judgement::Pass => return end(Outcome::Verified, ruling.code),
-            Judgement::Unverified => return end(Outcome::Unverified, ruling.code),
-            Judgement::Inconclusive => return end(Outcome::Inconclusive, ruling.code),
+            Judgement::Pass => return self.hand_on(turn, Outcome::Verified, ruling.code),
+            Judgement::Unverified if self.is_required() => {
+                (Outcome::Inconclusive, "no_method", OnFailure::Reject)
+            }
+            Judgement::Unverified => return self.hand_on(turn, Outcome::Unverified, ruling.code),
+            Judgement::Inconclusive => (Outcome::Inconclusive, ruling.code, OnFailure::Reject),
             Judgement::Fault => return end(Outcome::Faulted, ruling.code),
             Judgement::Fail => (Outcome::Rejected, ruling.code, policy.on_fail),
             Judgement::Revise => match self.spent().or(self.is_over().then_some("budget_wall")) {
@@ -391,7 +299,12 @@ impl<'a> Model<'a> {
         self.refuse(turn, outcome, code, on_failure)
     }
 
-    /// The run ends as a refusal, or a human is asked.
+    fn out_of_budget(&mut self, turn: u32, code: &'static str) -> Result<(), End> {
+        self.refuse(turn, Outcome::Exhausted, code, self.script.policy.on_exhausted)
+    }
+
+    /// The run ends as a refusal, or a human is asked: by the ladder where there is one, else by the
+    /// policy.
     fn refuse(
         &mut self,
         turn: u32,
@@ -399,9 +312,14 @@ impl<'a> Model<'a> {
         code: &'static str,
         on_failure: OnFailure,
     ) -> Result<(), End> {
-        if on_failure == OnFailure::Reject {
-            return end(outcome, code);
-        }
+        let is_asked = match self.script.terms {
+            Some(_) => self.fall(turn, Trigger::Verification) == Step::Hitl,
+            None => on_failure == OnFailure::Escalate,
+        };
+        if is_asked { self.ask_human(turn, outcome, code) } else { end(outcome, code) }
+    }
+
+    fn ask_human(&mut self, turn: u32, outcome: Outcome, code: &'static str) -> Result<(), End> {
         self.calls += 1;
         self.cancelled(turn, Point::Waiting)?;
         self.clock_ms += self.script.human_ms;
@@ -416,6 +334,7 @@ impl<'a> Model<'a> {
                 self.settled = (self.tokens, self.tool_calls);
                 self.stop_ms = self.script.policy.wall_ms.map(|wall_ms| self.clock_ms + wall_ms);
                 (self.since_grant, self.streak) = (0, 0);
+                self.is_approved = true;
                 Ok(())
             }
         }
@@ -455,12 +374,18 @@ impl<'a> Model<'a> {
         self.stop_ms.is_some_and(|stop_ms| stop_ms <= self.clock_ms)
     }
 
-    /// Time passes. False if the run's wall time ends first, or at the same time.
+    /// When the run's wall time or the stage at work ends.
+    fn limit_ms(&self) -> Option<u64> {
+        self.stop_ms.into_iter().chain(self.stage_ms).min()
+    }
+
+    /// Time passes. False if the run's wall time or that of the stage ends first, or at the same
+    /// time.
     fn spend(&mut self, ms: u64) -> bool {
         let then_ms = self.clock_ms + ms;
-        match self.stop_ms {
-            Some(stop_ms) if stop_ms <= then_ms => {
-                self.clock_ms = self.clock_ms.max(stop_ms);
+        match self.limit_ms() {
+            Some(limit_ms) if limit_ms <= then_ms => {
+                self.clock_ms = self.clock_ms.max(limit_ms);
                 false
             }
             _ => {

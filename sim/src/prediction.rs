@@ -1,6 +1,6 @@
 //! What the reference model says about a run.
 
-use probity_core::{Drift, Judgement, Outcome};
+use probity_core::{Drift, Judgement, Outcome, Step, Trigger};
 
 /// How a run must end, and what must have happened on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,16 @@ pub struct Prediction {
     pub looks: Vec<(Option<u32>, usize, u32)>,
     /// Calls for a human.
     pub calls: u32,
-    /// The candidate that is handed on.
+    /// What the delegate was given with each turn, in order.
+    pub orders: Vec<Order>,
+    /// The hooks that were called: place in the list, turn.
+    pub hooks: Vec<(usize, u32)>,
+    /// What the decision fell back to: turn, why, step.
+    pub fallen: Vec<(u32, Trigger, Step)>,
+    /// The candidate that is handed on: what verification hooks made of the delegate's.
     pub committed: Option<u8>,
+    /// The hook that edited the claim behind the verdict.
+    pub edited: Option<u8>,
     /// When the outcome is decided.
     pub ended_ms: u64,
 }
@@ -50,4 +58,17 @@ pub struct Row {
     pub reused: Option<u32>,
     /// Passed after it had been rejected as it is.
     pub flaky: bool,
+}
+
+/// What a delegate is given with a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The turn.
+    pub turn: u32,
+    /// The step of the ladder whose delegate acts.
+    pub step: Option<Step>,
+    /// The hook that rewrote the task.
+    pub task: Option<u8>,
+    /// The hook that rewrote the prompt of this turn.
+    pub prompt: Option<u8>,
 }

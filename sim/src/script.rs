@@ -1,7 +1,8 @@
 //! How the world behaves during one run, whoever drives it.
 
 use probity_core::{
-    Answer, CheckDecl, Code, Digest, Finding, Policy, SubmissionId, Turn, VerdictKind,
+    Answer, CheckDecl, Code, Digest, Finding, HookDecision, HookDecl, Policy, SubmissionId, Terms,
+    Turn, VerdictKind,
 };
 
 /// The behaviour of everything around a delegation. A function of turn, check and try alone, so
@@ -12,6 +13,10 @@ pub struct Script {
     pub policy: Policy,
     /// The checks.
     pub checks: Vec<CheckDecl>,
+    /// The hooks that are called by themselves.
+    pub hooks: Vec<HookDecl>,
+    /// The terms of the decision.
+    pub terms: Option<Terms>,
     /// The workspace cannot be read before the delegate starts.
     pub starts_unreadable: bool,
     /// What each check sees before the delegate starts.
@@ -49,8 +54,38 @@ pub struct TurnScript {
     pub touches: Option<Touch>,
     /// The workspace cannot be read after the claim.
     pub unreadable: bool,
-    /// What each check sees, try by try; the last sight stays.
+    /// What each check sees, try by try; the last sight stays. A human looks once.
     pub sees: Vec<Vec<Saw>>,
+    /// What each hook decides.
+    pub spoken: Vec<Spoke>,
+}
+
+/// What a hook decides, and how long it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoke {
+    /// What it decides.
+    pub says: HookSays,
+    /// Milliseconds.
+    pub took_ms: u64,
+}
+
+/// The ways a hook can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookSays {
+    /// Go on.
+    Allows,
+    /// It does not apply.
+    Skips,
+    /// Do not go on.
+    Blocks,
+    /// Go on with something else.
+    Modifies,
+    /// It could not reach what it wanted to see.
+    Offline,
+    /// It gave no answer in time. No script says so.
+    Late,
+    /// It broke.
+    Breaks,
 }
 
 /// What a delegate does with its turn.
@@ -78,6 +113,8 @@ pub struct Saw {
     pub sight: Sight,
     /// Milliseconds.
     pub took_ms: u64,
+    /// A verification hook that sees what was claimed puts something in its place.
+    pub rewrites: bool,
 }
 
 /// The ways a check can end.
@@ -99,6 +136,10 @@ pub enum Sight {
     Moot,
     /// The run's own time ended first. No script says so.
     Cut,
+    /// The time of the verify stage ended first. No script says so.
+    Overrun,
+    /// The human gave no answer in time. No script says so.
+    Silent,
 }
 
 /// Where someone stops the run: when it gets there, whatever happened before.
@@ -176,7 +217,9 @@ impl Sight {
             Self::Good => verdict(VerdictKind::Pass, self.code()),
             Self::Bad => verdict(VerdictKind::Revise, self.code()),
             Self::Wrong => verdict(VerdictKind::Fail, self.code()),
-            Self::Away | Self::Late | Self::Cut => verdict(VerdictKind::Inconclusive, self.code()),
+            Self::Away | Self::Late | Self::Cut | Self::Overrun | Self::Silent => {
+                verdict(VerdictKind::Inconclusive, self.code())
+            }
             Self::Broken => Finding::Fault { code: Code::slug(self.code()), detail: digest(0, 99) },
             Self::Moot => Finding::NotApplicable,
         }
@@ -194,8 +237,46 @@ impl Sight {
             Self::Broken => "script_raised",
             Self::Moot => "not_applicable",
             Self::Cut => "wall_timeout",
+            Self::Overrun => "verify_timeout",
+            Self::Silent => "human_timeout",
         }
     }
+}
+
+impl HookSays {
+    /// The decision that a hook at this place in the list reports.
+    #[must_use]
+    pub fn decision(self, hook: usize) -> HookDecision {
+        let (code, detail) = (Code::slug(self.code()), digest(0, 94));
+        match self {
+            Self::Allows => HookDecision::Allow,
+            Self::Skips => HookDecision::NotApplicable,
+            Self::Blocks => HookDecision::Block { reason: digest(0, 93) },
+            Self::Modifies => {
+                HookDecision::Modify { to: digest(hook as u64, 7), delta: digest(0, 92) }
+            }
+            Self::Offline | Self::Late => HookDecision::Inconclusive { code, detail },
+            Self::Breaks => HookDecision::Fault { code, detail },
+        }
+    }
+
+    /// Its machine word, where it ends the run.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Allows | Self::Skips | Self::Modifies => "ok",
+            Self::Blocks => "hook_blocked",
+            Self::Offline => "hook_offline",
+            Self::Late => "hook_timeout",
+            Self::Breaks => "hook_broke",
+        }
+    }
+}
+
+/// What a verification hook puts in the place of a candidate: another one for every hook and for
+/// everything that it may see.
+pub(crate) const fn rewritten(seen: u8, check: usize) -> u8 {
+    100 + (seen.wrapping_mul(7).wrapping_add(check.to_le_bytes()[0].wrapping_mul(3)) % 140)
 }
 
 /// A digest that stands for a number of a kind.

@@ -1,8 +1,12 @@
 //! Random scripts, of two tempers.
 
-use probity_core::{Answer, CheckDecl, Code, Counting, OnFailure, Policy, RedFirst, Subject};
+use probity_core::{
+    Answer, CheckDecl, Code, Counting, Digest, Feature, HookDecl, HookPoint, MAX_CHECK_MS,
+    MAX_WALL_MS, OnFailure, Policy, RedFirst, Rung, StageBudgets, Step, Subject, Terms, Tier,
+};
 
-use crate::{CancelAt, Point, Rng, Saw, Says, Script, Sight, Touch, TurnScript};
+use crate::model::OPENED_MS;
+use crate::{CancelAt, HookSays, Point, Rng, Saw, Says, Script, Sight, Spoke, Touch, TurnScript};
 
 /// How close the clock is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +23,14 @@ impl Script {
     #[must_use]
     pub fn random(rng: &mut Rng, tempo: Tempo) -> Self {
         let checks = checks(rng, tempo);
-        let turns = (0..rng.between(1, 6)).map(|_| turn(rng, tempo, checks.len())).collect();
+        let hooks = hooks(rng, tempo);
+        let turns = (0..rng.between(1, 6)).map(|_| turn(rng, tempo, &checks, &hooks)).collect();
         let red = (0..checks.len()).map(|_| saw(rng, true)).collect();
         let human = (0..rng.below(4)).map(|_| answer(rng)).collect();
         Self {
             policy: policy(rng, tempo),
+            terms: rng.one_in(3).then(|| terms(rng, tempo)),
+            hooks,
             starts_unreadable: rng.one_in(60),
             red,
             red_writes: rng.one_in(3),
@@ -74,19 +81,75 @@ fn policy(rng: &mut Rng, tempo: Tempo) -> Policy {
 
 fn checks(rng: &mut Rng, tempo: Tempo) -> Vec<CheckDecl> {
     let count = if rng.one_in(12) { 0 } else { rng.between(1, 3) };
+    let mut subjects: Vec<_> =
+        (0..count).map(|_| if rng.one_in(3) { Subject::Claim } else { Subject::World }).collect();
+    for (subject, most) in [(Subject::Hook, 3), (Subject::Human, 2)] {
+        let more = if rng.one_in(4) { rng.between(1, most) } else { 0 };
+        subjects.extend((0..more).map(|_| subject));
+    }
+    let decl = |(n, subject): (usize, Subject)| CheckDecl {
+        id: Code::slug(&format!("check-{n}")),
+        subject,
+        timeout_ms: match (tempo, subject) {
+            (Tempo::Relaxed, Subject::Human) => MAX_WALL_MS,
+            (Tempo::Relaxed, _) => MAX_CHECK_MS,
+            (Tempo::Tight, _) => rng.between(1, 150),
+        },
+    };
+    subjects.into_iter().enumerate().map(decl).collect()
+}
+
+fn hooks(rng: &mut Rng, tempo: Tempo) -> Vec<HookDecl> {
+    let count = if rng.one_in(3) { rng.between(1, 5) } else { 0 };
     (0..count)
-        .map(|n| CheckDecl {
-            id: Code::slug(&format!("check-{n}")),
-            subject: if rng.one_in(3) { Subject::Claim } else { Subject::World },
+        .map(|n| HookDecl {
+            id: Code::slug(&format!("hook-{n}")),
+            point: *rng.pick(&HookPoint::ALL).unwrap_or(&HookPoint::AttemptStart),
             timeout_ms: match tempo {
-                Tempo::Relaxed => probity_core::MAX_CHECK_MS,
-                Tempo::Tight => rng.between(1, 150),
+                Tempo::Relaxed => MAX_CHECK_MS,
+                Tempo::Tight => rng.between(10, 150),
             },
         })
         .collect()
 }
 
-fn turn(rng: &mut Rng, tempo: Tempo, checks: usize) -> TurnScript {
+/// In a relaxed script what is stale was so from the beginning, and no stage ends.
+fn terms(rng: &mut Rng, tempo: Tempo) -> Terms {
+    let is_tight = tempo == Tempo::Tight;
+    let stage =
+        |rng: &mut Rng| if is_tight && rng.one_in(2) { rng.below(150) } else { MAX_WALL_MS };
+    let ttl_ms = match tempo {
+        Tempo::Relaxed if rng.one_in(3) => 0,
+        Tempo::Relaxed => MAX_WALL_MS,
+        Tempo::Tight => rng.below(600),
+    };
+    let feature = |captured_at_ms| Feature { captured_at_ms, ttl_ms };
+    let captured_ms = if is_tight { OPENED_MS } else { OPENED_MS - 1 };
+    let rung = |rng: &mut Rng| Rung {
+        step: *rng.pick(&Step::ALL).unwrap_or(&Step::Abstain),
+        max_extra_ms: rng.one_in(3).then(|| rng.below(400)),
+        is_ready: !rng.one_in(4),
+    };
+    Terms {
+        envelope: Digest::from_bytes([91; 32]),
+        tier: rng.pick(&[None, Some(Tier::Small), Some(Tier::Medium)]).copied().flatten(),
+        is_required: rng.one_in(2),
+        stages: StageBudgets {
+            context_ms: MAX_WALL_MS,
+            plan_ms: MAX_WALL_MS,
+            act_ms: stage(rng),
+            verify_ms: stage(rng),
+        },
+        features: if rng.one_in(2) { vec![feature(captured_ms)] } else { Vec::new() },
+        is_stale_soft: rng.one_in(4),
+        ladder: (0..rng.below(5)).map(|_| rung(rng)).collect(),
+        blocked: rng.one_in(20).then(|| Code::slug("over_limit")),
+        needs_approval: rng.one_in(4),
+    }
+}
+
+fn turn(rng: &mut Rng, tempo: Tempo, decls: &[CheckDecl], hooks: &[HookDecl]) -> TurnScript {
+    let checks = decls.len();
     let at = |rng: &mut Rng| usize::try_from(rng.below(checks as u64)).unwrap_or(0);
     let shaky = at(rng);
     let sees = (0..checks)
@@ -110,7 +173,20 @@ fn turn(rng: &mut Rng, tempo: Tempo, checks: usize) -> TurnScript {
         touches,
         unreadable: rng.one_in(60),
         sees,
+        spoken: hooks.iter().map(|hook| spoke(rng, hook.point)).collect(),
     }
+}
+
+fn spoke(rng: &mut Rng, point: HookPoint) -> Spoke {
+    let says = match rng.below(24) {
+        0 => HookSays::Blocks,
+        1 => HookSays::Offline,
+        2 => HookSays::Breaks,
+        3..=5 => HookSays::Skips,
+        6..=13 if point.may_modify() => HookSays::Modifies,
+        _ => HookSays::Allows,
+    };
+    Spoke { says, took_ms: rng.below(30) }
 }
 
 fn saw(rng: &mut Rng, may_shake: bool) -> Saw {
@@ -124,7 +200,7 @@ fn saw(rng: &mut Rng, may_shake: bool) -> Saw {
         21 | 22 if may_shake => Sight::Late,
         _ => Sight::Good,
     };
-    Saw { sight, took_ms: rng.below(40) }
+    Saw { sight, took_ms: rng.below(40), rewrites: rng.one_in(2) }
 }
 
 fn answer(rng: &mut Rng) -> Answer {

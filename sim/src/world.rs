@@ -1,20 +1,19 @@
 //! The simulated world: drives the machine over a script, checks at every step what a driver may
 //! rely on, and dies where a schedule says so.
 
+mod acts;
+
 use std::fmt;
 
 use probity_core::{
-    Answer, Charter, CheckIndex, Code, Delegation, Digest, Effect, Entry, Event, Handled, Input,
-    Judgement, Outcome, Phase, Stage, Turn, Usage,
+    Charter, Delegation, Digest, Effect, Entry, Event, Handled, Input, Outcome, Stage,
 };
 
 use crate::crash::{Crash, Moment};
 use crate::model::OPENED_MS;
-use crate::prediction::Prediction;
+use crate::prediction::{Order, Prediction};
 use crate::report::{Report, rows};
-use crate::script::{
-    CancelAt, Point, SEALED, Says, Script, Sight, TOUCHED, Touch, WRITTEN, digest, submission,
-};
+use crate::script::{Script, digest};
 
 /// Something happened that a driver may rely on never to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +43,8 @@ pub struct World<'a> {
     answers: usize,
     dispatched: Vec<u32>,
     looks: Vec<(Option<u32>, usize, u32)>,
+    orders: Vec<Order>,
+    hooks: Vec<(usize, u32)>,
 }
 
 /// Work in flight: when it is done and what it comes to.
@@ -97,6 +98,8 @@ impl<'a> World<'a> {
             answers: 0,
             dispatched: Vec::new(),
             looks: Vec::new(),
+            orders: Vec::new(),
+            hooks: Vec::new(),
         }
     }
 
@@ -161,13 +164,14 @@ impl<'a> World<'a> {
     fn take_up(&mut self) -> Result<Delegation, Stop> {
         if self.log.is_empty() {
             let Ok(run) = "run".parse() else { return broken("no run id") };
-            let (policy, checks) = (self.script.policy.clone(), self.script.checks.clone());
-            return match Delegation::open(
-                self.clock_ms,
-                run,
-                digest(0, 1),
-                Charter::new(policy, checks),
-            ) {
+            let script = self.script;
+            let charter = Charter {
+                policy: script.policy.clone(),
+                checks: script.checks.clone(),
+                hooks: script.hooks.clone(),
+                terms: script.terms.clone(),
+            };
+            return match Delegation::open(self.clock_ms, run, digest(0, 1), charter) {
                 Ok(machine) => Ok(machine),
                 Err(error) => broken(error.to_string()),
             };
@@ -181,6 +185,10 @@ impl<'a> World<'a> {
         }
         let expected = match machine.stage() {
             Stage::Escalated { .. } => (Ok(Handled::Unchanged), machine.interruptions()),
+            Stage::Awaiting { until_ms, .. } if self.clock_ms < until_ms => {
+                (Ok(Handled::Unchanged), machine.interruptions())
+            }
+            Stage::Awaiting { .. } => (Ok(Handled::Accepted), machine.interruptions()),
             _ => (Ok(Handled::Accepted), machine.interruptions() + 1),
         };
         let handled = machine.handle(self.clock_ms, Input::Resume);
@@ -234,7 +242,18 @@ impl<'a> World<'a> {
                 if is_replay != is_resumed {
                     return broken("a check is not told whether it ran before");
                 }
-                self.look(machine.turn(), phase, check, tries, timeout_ms).map(Some)
+                self.look(machine, phase, check, tries, timeout_ms).map(Some)
+            }
+            Effect::CallHook { hook, turn, is_replay, timeout_ms } => {
+                self.announced(|event| *event == Event::HookCalled { hook, turn })?;
+                if is_replay != is_resumed {
+                    return broken("a hook is not told whether it was called before");
+                }
+                self.call_hook(hook, turn, timeout_ms).map(Some)
+            }
+            Effect::Ask { check, until_ms } => {
+                self.announced(|event| *event == Event::CheckAwaits { check, until_ms })?;
+                self.ask_human(machine.turn(), check).map(Some)
             }
             Effect::Dispatch { turn, attempt, is_replay, correction, step, .. } => {
                 self.announced(|event| {
@@ -243,9 +262,15 @@ impl<'a> World<'a> {
                 if is_replay != is_resumed {
                     return broken("a delegate is not told whether it was asked before");
                 }
+                self.order(machine, turn, step);
                 self.ask(turn, attempt, correction).map(Some)
             }
-            Effect::Commit { candidate, .. } => self.commit(candidate).map(|()| None),
+            Effect::Commit { candidate, claim, edited, .. } => {
+                if edited != machine.edited_claim() {
+                    return broken("another claim is handed on than the one that was edited");
+                }
+                self.commit(candidate, claim).map(|()| None)
+            }
             Effect::Reject { outcome } => {
                 self.announced(|event| {
                     matches!(event, Event::OutcomeDecided { outcome: decided, .. } if *decided == outcome)
@@ -256,194 +281,8 @@ impl<'a> World<'a> {
                 self.announced(|event| matches!(event, Event::Escalated { .. }))?;
                 self.call(machine.turn()).map(Some)
             }
-            Effect::CallHook { .. } | Effect::Ask { .. } => broken("no script has hooks or humans"),
             Effect::Append(_) | Effect::Seal(_) => broken("handled before"),
         }
-    }
-
-    fn resumed_last(&self) -> bool {
-        matches!(self.log.last(), Some(Entry { event: Event::RunResumed { .. }, .. }))
-    }
-
-    /// The last entry, resumptions aside, is the one that announces what is about to be done.
-    fn announced(&self, is_it: impl Fn(&Event) -> bool) -> Result<(), Violation> {
-        let last = self.last_step();
-        match last {
-            Some(event) if is_it(event) => Ok(()),
-            _ => broken(format!("done without being announced, behind {last:?}")),
-        }
-    }
-
-    fn last_step(&self) -> Option<&Event> {
-        let mut events = self.log.iter().rev().map(|entry| &entry.event);
-        events.find(|event| !matches!(event, Event::RunResumed { .. }))
-    }
-
-    fn read(&self, turn: Turn, phase: Phase) -> Result<Act, Violation> {
-        self.announced(|event| match phase {
-            Phase::Before => matches!(event, Event::RunOpened { .. } | Event::CheckRed { .. }),
-            Phase::After => matches!(event, Event::ClaimReceived { turn: of, .. } if *of == turn),
-        })?;
-        let happens = self.script.turn(turn.number);
-        let is_after = phase == Phase::After;
-        if is_after && self.stops(turn, Point::Reading) {
-            return Ok(self.cancel());
-        }
-        let unreadable = match phase {
-            Phase::Before if self.has_red() => self.script.red_unreadable,
-            Phase::Before => self.script.starts_unreadable,
-            Phase::After => happens.is_some_and(|happens| happens.unreadable),
-        };
-        let done_ms = self.clock_ms + self.script.reading_ms;
-        if unreadable {
-            let (code, detail) = (Code::slug("unreadable"), digest(0, 98));
-            return Ok(Act { done_ms, input: Input::Unreadable { phase, code, detail } });
-        }
-        let touches = happens.and_then(|happens| happens.touches).filter(|_| is_after);
-        let judge = if touches == Some(Touch::AtWork) { TOUCHED } else { self.judge() };
-        let edits = if is_after { self.script.edits_until(turn.number) } else { 0 };
-        let input = Input::Observed { phase, manifest: digest(edits, 10), judge: digest(0, judge) };
-        Ok(Act { done_ms, input })
-    }
-
-    /// A check has come back before the delegate started.
-    fn has_red(&self) -> bool {
-        self.log.iter().any(|entry| matches!(entry.event, Event::CheckRed { .. }))
-    }
-
-    /// The judge's files as nobody touched them.
-    fn judge(&self) -> u8 {
-        if self.script.red_writes && self.has_red() { WRITTEN } else { SEALED }
-    }
-
-    fn look(
-        &mut self,
-        turn: Turn,
-        phase: Phase,
-        check: CheckIndex,
-        tries: u32,
-        timeout_ms: u64,
-    ) -> Result<Act, Violation> {
-        let index = check.as_usize();
-        let of = (phase == Phase::After).then_some(turn.number);
-        if of.is_some() && self.is_judged(turn) {
-            return broken("a judged turn is checked again");
-        }
-        if !self.looks.contains(&(of, index, tries)) {
-            self.looks.push((of, index, tries));
-        }
-        if of.is_some() && tries == 1 && self.stops(turn, Point::Checking(index)) {
-            return Ok(self.cancel());
-        }
-        let saw = match of {
-            None => self.script.red.get(index).copied(),
-            Some(turn) => self.script.sight(turn, index, tries),
-        };
-        let (sight, took_ms) = match saw {
-            Some(saw) if saw.took_ms < timeout_ms => (saw.sight, saw.took_ms),
-            Some(_) => (Sight::Late, timeout_ms),
-            None => (Sight::Moot, 0),
-        };
-        let touches = self.script.turn(turn.number).and_then(|happens| happens.touches);
-        let is_touched = of.is_some() && touches == Some(Touch::During(index));
-        // A driver does not look at the judge's files behind a check that broke or was cut off.
-        let is_whole = saw.is_some_and(|saw| saw.took_ms < timeout_ms && sight != Sight::Broken);
-        let judge = is_whole.then(|| digest(0, if is_touched { TOUCHED } else { self.judge() }));
-        let finding = sight.finding();
-        let input =
-            Input::CheckFinished { check, finding, judge, elapsed_ms: took_ms, rewrite: None };
-        Ok(Act { done_ms: self.clock_ms + took_ms, input })
-    }
-
-    fn ask(
-        &mut self,
-        turn: Turn,
-        attempt: u32,
-        correction: Option<Turn>,
-    ) -> Result<Act, Violation> {
-        let is_claim = |entry: &Entry| matches!(entry.event, Event::ClaimReceived { turn: of, .. } if of == turn);
-        if self.log.iter().any(is_claim) {
-            return broken("a recorded claim was asked for again");
-        }
-        if attempt != self.counted() + 1 {
-            return broken(format!("attempt {attempt} after {} counted ones", self.counted()));
-        }
-        if correction != self.last_judged() {
-            return broken("the correction does not quote the last verdict");
-        }
-        self.asked += 1;
-        if !self.dispatched.contains(&turn.number) {
-            self.dispatched.push(turn.number);
-        }
-        if self.stops(turn, Point::AtWork) {
-            return Ok(self.cancel());
-        }
-        let Some(happens) = self.script.turn(turn.number) else { return broken("no turns") };
-        let done_ms = self.clock_ms + happens.took_ms;
-        let Says::Done(candidate) = happens.says else {
-            let (code, detail) = (Code::slug("exit_1"), digest(0, 97));
-            return Ok(Act { done_ms, input: Input::DelegateFailed { turn, code, detail } });
-        };
-        let Some(submission) = submission(turn) else { return broken("no submission id") };
-        let input = Input::Claimed {
-            turn,
-            submission,
-            candidate: digest(candidate.into(), 2),
-            claim: digest(turn.number.into(), 3),
-            work: self.script.work_until(turn.number),
-            usage: Usage { tokens: happens.tokens, tool_calls: happens.tool_calls },
-        };
-        Ok(Act { done_ms, input })
-    }
-
-    fn call(&mut self, turn: Turn) -> Result<Act, Violation> {
-        let is_call = |entry: &&Entry| matches!(entry.event, Event::Escalated { .. });
-        let is_answer = |entry: &&Entry| matches!(entry.event, Event::Answered { .. });
-        self.calls = u32::try_from(self.log.iter().filter(is_call).count()).unwrap_or(0);
-        self.answers = self.log.iter().filter(is_answer).count();
-        if self.stops(turn, Point::Waiting) {
-            return Ok(self.cancel());
-        }
-        let answer = self.script.human.get(self.answers).copied().unwrap_or(Answer::Reject);
-        let input = Input::Answered { by: digest(0, 96), answer };
-        Ok(Act { done_ms: self.clock_ms + self.script.human_ms, input })
-    }
-
-    fn commit(&mut self, candidate: Digest) -> Result<(), Violation> {
-        self.commits += 1;
-        self.announced(
-            |event| matches!(event, Event::OutcomeDecided { outcome, .. } if outcome.delivers()),
-        )?;
-        let judged = self.log.iter().rev().find_map(|entry| match &entry.event {
-            Event::VerdictMerged { candidate, judgement, .. } => Some((*candidate, *judgement)),
-            _ => None,
-        });
-        match judged {
-            Some((of, Judgement::Pass | Judgement::Unverified)) if of == candidate => Ok(()),
-            _ => broken(format!("committed {candidate} behind {judged:?}")),
-        }
-    }
-
-    fn stops(&self, turn: Turn, point: Point) -> bool {
-        self.script.cancel == Some(CancelAt { turn: turn.number, point })
-    }
-
-    fn cancel(&self) -> Act {
-        Act { done_ms: self.clock_ms, input: Input::Cancel { code: Code::slug("user") } }
-    }
-
-    fn is_judged(&self, turn: Turn) -> bool {
-        rows(&self.log).iter().any(|row| row.turn == turn.number)
-    }
-
-    fn counted(&self) -> u32 {
-        let counted = rows(&self.log).iter().filter(|row| row.counted).count();
-        u32::try_from(counted).unwrap_or(u32::MAX)
-    }
-
-    fn last_judged(&self) -> Option<Turn> {
-        let last = rows(&self.log).last()?.turn;
-        Some(Turn { epoch: 0, number: last })
     }
 
     fn report(self, machine: &Delegation) -> Result<Report, Violation> {
@@ -460,7 +299,10 @@ impl<'a> World<'a> {
             return broken(format!("{} after {} commits", ending.outcome, self.commits));
         }
         let delivers = matches!(ending.outcome, Outcome::Verified | Outcome::Unverified);
-        let committed = machine.judged().last().filter(|_| delivers).map(|judged| judged.candidate);
+        let judged = machine.judged().last().filter(|_| delivers);
+        let committed = judged.map(|judged| judged.verified.candidate);
+        let fallen = machine.degraded().iter();
+        let fallen = fallen.map(|it| (it.turn.number, it.trigger, it.step)).collect();
         Ok(Report {
             account: Prediction {
                 outcome: ending.outcome,
@@ -473,7 +315,11 @@ impl<'a> World<'a> {
                 dispatched: self.dispatched,
                 looks: self.looks,
                 calls: self.calls,
-                committed: committed.and_then(|digest| digest.as_bytes().get(7).copied()),
+                orders: self.orders,
+                hooks: self.hooks,
+                fallen,
+                committed: committed.map(|digest| number(&digest)),
+                edited: machine.edited_claim().map(|digest| number(&digest)),
                 ended_ms: ending.at_ms,
             },
             interruptions: machine.interruptions(),
@@ -492,4 +338,9 @@ fn feed(machine: &mut Delegation, now_ms: u64, input: Input) -> Result<(), Viola
         Ok(Handled::Accepted) => Ok(()),
         other => broken(format!("{name} in {stage:?}: {other:?}")),
     }
+}
+
+/// The number that a digest stands for.
+fn number(digest: &Digest) -> u8 {
+    digest.as_bytes().get(7).copied().unwrap_or(u8::MAX)
 }

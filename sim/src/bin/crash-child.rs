@@ -23,7 +23,7 @@ use probity_store::{
     AppendError, Batch, BlobError, Blobs, Cursor, LogState, ReadError, RunLog, RunSummary, read_run,
 };
 use probity_store_sqlite::{Options, SqliteStore};
-use probity_verifier::{CheckContext, Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
+use probity_verifier::{CheckContext, Facts, Verifier, Workspace};
 use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -194,7 +194,7 @@ impl Verifier for ScriptedCheck {
             Sight::Good | Sight::Moot => Ok(Verdict::pass()),
             Sight::Bad => Ok(Verdict::revise(sight.code(), "the file is not there")),
             Sight::Wrong => Ok(Verdict::fail(sight.code(), "no")),
-            Sight::Away | Sight::Late | Sight::Cut => {
+            Sight::Away | Sight::Late | Sight::Cut | Sight::Overrun | Sight::Silent => {
                 Ok(Verdict::inconclusive(sight.code(), "no answer"))
             }
             Sight::Broken => Err(Fault::new(sight.code(), "broken")),

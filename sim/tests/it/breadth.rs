@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use probity_core::Outcome;
-use probity_sim::{Rng, Script, Tempo, World, predict};
+use probity_sim::{Prediction, Rng, Script, Tempo, World, predict};
 
 const SEEDS: u64 = 20_000;
 /// When every simulated run begins.
@@ -36,6 +36,9 @@ fn the_machine_does_what_the_model_says() {
                 *codes.entry("again".to_owned()).or_default() += 1;
             }
             *codes.entry(way).or_default() += 1;
+            for way in features(&predicted) {
+                *codes.entry(way).or_default() += 1;
+            }
         }
         // Breadth: every outcome that ends a run, and every way to get there, often enough.
         let ends: Vec<_> = Outcome::ALL.into_iter().filter(|o| *o != Outcome::Escalated).collect();
@@ -56,11 +59,41 @@ fn the_machine_does_what_the_model_says() {
             "faulted script_raised",
             "faulted unreadable",
             "inconclusive unreadable",
+            "rejected hook_blocked",
+            "inconclusive hook_offline",
+            "faulted hook_broke",
+            "rejected over_limit",
+            "rejected approval_required",
+            "rejected stale_context",
+            "inconclusive no_method",
+            "given a rewritten task",
+            "given a rewritten prompt",
+            "committed as hooks made it",
+            "edited behind the verdict",
+            "red for its tier",
+            "Freshness cache_bundle",
+            "Freshness abstain",
+            "Verification hitl",
+            "Verification abstain",
+            "Approval hitl",
+            "Approval abstain",
         ] {
             assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
         }
         if tempo == Tempo::Tight {
-            for way in ["exhausted budget_wall", "inconclusive wall_timeout"] {
+            for way in [
+                "exhausted budget_wall",
+                "inconclusive wall_timeout",
+                "inconclusive hook_timeout",
+                "inconclusive verify_timeout",
+                "inconclusive human_timeout",
+                "exhausted budget_act",
+                "exhausted time_pressure",
+                "Time cache_bundle",
+                "Time small_model",
+                "Time rules_only",
+                "Time abstain",
+            ] {
                 assert!(codes.get(way).is_some_and(|seen| *seen >= 20), "{way}: {codes:#?}");
             }
             for way in [
@@ -75,4 +108,26 @@ fn the_machine_does_what_the_model_says() {
             }
         }
     }
+}
+
+/// What a run met besides its end.
+fn features(predicted: &Prediction) -> Vec<String> {
+    let mut met: Vec<String> =
+        predicted.fallen.iter().map(|(_, trigger, step)| format!("{trigger:?} {step}")).collect();
+    let mut orders = predicted.orders.iter();
+    let is_wide = |row: &probity_sim::Row| {
+        row.code == "connection_refused" && row.drift == Some(probity_core::Drift::Red)
+    };
+    for (is_met, what) in [
+        (orders.clone().any(|order| order.task.is_some()), "given a rewritten task"),
+        (orders.any(|order| order.prompt.is_some()), "given a rewritten prompt"),
+        (predicted.committed.is_some_and(|it| it >= 100), "committed as hooks made it"),
+        (predicted.edited.is_some(), "edited behind the verdict"),
+        (predicted.rows.iter().any(is_wide), "red for its tier"),
+    ] {
+        if is_met {
+            met.push(what.to_owned());
+        }
+    }
+    met
 }

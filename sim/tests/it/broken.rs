@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use probity_core::{CheckDecl, Claim, Entry, Fault, Outcome, Phase, Policy, Subject, Verdict};
+use probity_core::{CheckDecl, Claim, Entry, Fault, Outcome, Phase, Subject, Verdict};
 use probity_delegate::{Answered, FunctionDelegate};
 use probity_engine::{Check, Engine, Plan, SystemClock, Watch};
 use probity_store::MemoryStore;
-use probity_verifier::{CheckContext, Facts, JudgeFiles, SnapshotRules, Verifier, Workspace};
+use probity_verifier::{CheckContext, Facts, Verifier, Workspace};
 use tokio_util::sync::CancellationToken;
 
 struct Panics;
