@@ -78,11 +78,9 @@ impl TargetRef {
         for piece in pieces(text) {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Id => {
-                    filled.push_str(&how(&self.id).ok_or_else(|| unusable("id", &self.id))?)
-                }
+                Piece::Id => filled.push_str(&how(&self.id).ok_or_else(|| unfit("id", &self.id))?),
                 Piece::Type => {
-                    filled.push_str(&how(&self.kind).ok_or_else(|| unusable("type", &self.kind))?);
+                    filled.push_str(&how(&self.kind).ok_or_else(|| unfit("type", &self.kind))?);
                 }
             }
         }
@@ -165,12 +163,12 @@ fn part(target: &Value, key: &str) -> Result<String, Fault> {
         }
     };
     if text.is_empty() || text.len() > MAX_BYTES || text.contains(char::is_control) {
-        return Err(unusable(key, &text));
+        return Err(unfit(key, &text));
     }
     Ok(text)
 }
 
-fn unusable(name: &str, value: &str) -> Fault {
+fn unfit(name: &str, value: &str) -> Fault {
     let shown: String = value.chars().filter(|c| !c.is_control()).take(80).collect();
     let message = format!(
         "the {name} of the decision's target, `{shown}`, cannot stand where the check names it"

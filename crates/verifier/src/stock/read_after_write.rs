@@ -65,7 +65,7 @@ impl ReadAfterWrite {
 impl Verifier for ReadAfterWrite {
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
         let mut verdict = poll(&self.reader, ctx, WORDS, |reading| self.judge(reading)).await?;
-        verdict.criteria = vec![Code::slug("expected")];
+        verdict.criteria.extend(["expected"].map(Code::slug));
         Ok(verdict)
     }
 
