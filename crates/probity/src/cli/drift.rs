@@ -13,7 +13,6 @@ use super::log::{open_existing, resolve_run, timestamp};
 use super::present::{self, Style, Tone, line};
 use super::{CliError, EXIT_USAGE};
 use crate::location::Programs;
-use crate::request::Millis;
 
 /// Lists or shows drift.
 ///
@@ -21,27 +20,27 @@ use crate::request::Millis;
 /// [`CliError`] if an input cannot be used.
 pub(super) async fn drift(args: &DriftArgs, _: &Programs) -> Result<u8, CliError> {
     match &args.command {
-        DriftCommand::List { paths, limit, window, store, json } => {
+        DriftCommand::List { paths, limit, window_ms, store, json } => {
             let limit = usize::from(*limit);
             match paths.is_empty() {
-                true => of_store(store, *window, limit, *json).await,
-                false => of_documents(paths, *window, limit, *json).await,
+                true => of_store(store, *window_ms, limit, *json).await,
+                false => of_documents(paths, *window_ms, limit, *json).await,
             }
         }
-        DriftCommand::Show { which, window, store, json } => {
-            show(which, store, *window, *json).await
+        DriftCommand::Show { which, window_ms, store, json } => {
+            show(which, store, *window_ms, *json).await
         }
     }
 }
 
 async fn of_store(
     store: &StoreArgs,
-    window: Millis,
+    window_ms: u64,
     limit: usize,
     json: bool,
 ) -> Result<u8, CliError> {
     let store = open_existing(store)?;
-    let mut signals = signals::of_store(store.as_ref(), window.get()).await?;
+    let mut signals = signals::of_store(store.as_ref(), window_ms).await?;
     signals.truncate(limit);
     print(&signals, json)?;
     Ok(0)
@@ -49,12 +48,12 @@ async fn of_store(
 
 async fn of_documents(
     paths: &[String],
-    window: Millis,
+    window_ms: u64,
     limit: usize,
     json: bool,
 ) -> Result<u8, CliError> {
     let inputs = signals::inputs(paths)?;
-    let work = move || signals::of_documents(&inputs, window.get());
+    let work = move || signals::of_documents(&inputs, window_ms);
     let broken = |error| CliError::Io { what: "audit", source: std::io::Error::other(error) };
     let (mut signals, is_whole) = tokio::task::spawn_blocking(work).await.map_err(broken)?;
     signals.truncate(limit);
@@ -63,14 +62,14 @@ async fn of_documents(
 }
 
 /// Every signal of a fingerprint or a run. The counts are those of the whole store.
-async fn show(which: &str, store: &StoreArgs, window: Millis, json: bool) -> Result<u8, CliError> {
+async fn show(which: &str, store: &StoreArgs, window_ms: u64, json: bool) -> Result<u8, CliError> {
     let store = open_existing(store)?;
     let run = match which.parse::<RunId>() {
         Ok(_) => resolve_run(store.as_ref(), which).await.ok(),
         Err(_) => None,
     };
     let wanted = run.as_ref().map_or(which, RunId::as_str);
-    let mut signals = signals::of_store(store.as_ref(), window.get()).await?;
+    let mut signals = signals::of_store(store.as_ref(), window_ms).await?;
     signals.retain(|signal| signals::is_of(signal, wanted));
     if signals.is_empty() && run.is_none() {
         let which = line(which);

@@ -138,3 +138,116 @@ fn patterns_that_seal_nothing_at_all_are_a_warning() {
         assert_eq!(ran.stdout.matches("seals no file").count(), warnings, "{inputs}: {ran:?}");
     }
 }
+
+const HOOK: &str = "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return {\"action\": \"allow\"}\n---\n";
+
+#[test]
+fn a_whole_project_is_checked_file_by_file() {
+    let world = crate::decision::project(|envelope| {
+        envelope.replace("requireRollbackAbove: medium", "requireRollbackAbove: small")
+    });
+    world.write(".probity/hooks/guard.md", HOOK);
+    world.write(
+        ".probity/agents/scribe.md",
+        "---\ncommand: [sh, -c, 'true']\nexpect: ['file:out.txt,created']\n---\nWrite.\n",
+    );
+    world.write(".probity/verifiers/more.py", "def verify(context):\n    return True\n");
+    assert_eq!(world.probity(["trust"]).code, 0);
+    let ran = world.probity(["check"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        world.redact(&ran.stdout).lines().map(str::trim_end).collect::<Vec<_>>(),
+        [
+            "ok       .probity/probity.toml: trust  trusted, sha256 HEAD",
+            "ok       .probity/hooks/guard.md  compiles; called at tool.pre",
+            "ok       .probity/agents/scribe.md: file_out.txt  file out.txt",
+            "ok       .probity/agents/scribe.md  a profile of kind scribe",
+            "ok       .probity/envelopes/quarantine.yaml  the envelope of AccountQuarantine, version 1.0.0",
+            "ok       .probity/verifiers/more.py  is Python",
+            "ok       .probity/verifiers/status_check.star  compiles, and its examples hold",
+        ]
+    );
+}
+
+#[test]
+fn every_file_of_a_broken_project_is_told() {
+    let world = crate::decision::as_is();
+    let envelope = world.read(".probity/envelopes/quarantine.yaml");
+    for (name, text, code, place) in [
+        ("hooks/a.md", "no front matter", "artifact_no_front_matter", ""),
+        ("hooks/b.md", "---\nevent: post_verify\nscript: x\n---\n", "hook_event_unknown", ""),
+        ("hooks/c.md", &*HOOK.replace("handle", "hanlde"), "script_no_run", ""),
+        ("hooks/d.md", &*HOOK.replace("script:", "when: 'x y'\nscript:"), "hook_when_syntax", ""),
+        ("agents/e.md", "---\nkind: x\n---\n", "profile_delegate", ""),
+        ("agents/f.md", "---\ncommand: sh\ntools: [x]\n---\n", "profile_unbuilt", ""),
+        (
+            "envelopes/g.yaml",
+            &*envelope.replace("deadlineMs: 20000", "deadlineMs: 2"),
+            "envelope_stage_sum",
+            "",
+        ),
+        ("envelopes/h.json", "{\"deadline_ms\": 5}", "policy_snake_case", ": /deadline_ms"),
+        ("verifiers/i.star", "def run(result)\n", "script_syntax", ""),
+        ("verifiers/j.py", "def verify(context)\n", "verifier_python_syntax", ""),
+    ] {
+        world.write(&format!(".probity/{name}"), text);
+        let one = world.probity(["check", &format!(".probity/{name}"), "--json"]);
+        assert_eq!(one.code, 64, "{name}: {one:?}");
+        let all = world.probity(["check", "--json"]).json();
+        for findings in [&one.json()["findings"], &all["findings"]] {
+            let is_it = |it: &&serde_json::Value| {
+                let named = it["name"].as_str().unwrap();
+                it["code"] == code && named.starts_with(&format!(".probity/{name}{place}"))
+            };
+            assert!(
+                findings.as_array().unwrap().iter().any(|it| is_it(&it)),
+                "{name}: {findings:#}"
+            );
+        }
+    }
+    let all = world.probity(["check", "--json"]).json();
+    let names: std::collections::BTreeSet<&str> = all["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["state"] == "error")
+        .map(|it| it["name"].as_str().unwrap().split(':').next().unwrap())
+        .collect();
+    assert_eq!(names.len(), 10, "{all:#}");
+}
+
+#[test]
+fn a_method_that_nobody_registered_is_an_error_of_the_envelope() {
+    let world = crate::decision::project(|envelope| {
+        envelope.replace("[status_check]", "[status_check, absent]")
+    });
+    let ran = world.probity(["check"]);
+    assert_eq!(ran.code, 64, "{ran:?}");
+    assert!(
+        ran.stdout.contains(
+            "envelope AccountQuarantine: /verification/methods/1  there is no verifier `absent`"
+        ),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("[method_unknown]"), "{ran:?}");
+}
+
+#[test]
+fn a_file_is_known_by_its_folder_its_ending_or_its_keys() {
+    let world = World::new();
+    world.write("guard.md", HOOK);
+    world.write("scribe.md", "---\ncommand: sh\nexpect: ['file:a,b=c']\n---\n");
+    world.write("drift.json", "{\"driftId\": \"d\"}");
+    world.write("lines.jsonl", "{\"episodeId\": \"e\"}\n");
+    world.write("task.yaml", "task: x\n");
+    for (file, code, told) in [
+        ("guard.md", 0, "compiles; called at tool.pre"),
+        ("drift.json", 64, "[shape_missing]"),
+        ("lines.jsonl", 64, "lines.jsonl:1"),
+        ("task.yaml", 0, ""),
+    ] {
+        let ran = world.probity(["check", file]);
+        assert_eq!(ran.code, code, "{file}: {ran:?}");
+        assert!(ran.stdout.contains(told), "{file}: {ran:?}");
+    }
+}

@@ -25,7 +25,7 @@ safeAction: {requireIdempotency: true, requireRollbackAbove: medium, blastRadius
 ";
 
 /// A project with the envelope, changed, and its one verifier.
-fn project(change: impl Fn(&str) -> String) -> World {
+pub(crate) fn project(change: impl Fn(&str) -> String) -> World {
     let world = World::new();
     world.write(".probity/probity.toml", "");
     world.write(".probity/envelopes/quarantine.yaml", &change(ENVELOPE));
@@ -33,12 +33,12 @@ fn project(change: impl Fn(&str) -> String) -> World {
     world
 }
 
-fn as_is() -> World {
+pub(crate) fn as_is() -> World {
     project(str::to_owned)
 }
 
 /// Runs a decision with one action of a tier; the delegate notes that it was started.
-fn decide(world: &World, tier: &str, command: &str, more: &str) -> Ran {
+pub(crate) fn decide(world: &World, tier: &str, command: &str, more: &str) -> Ran {
     world.write(
         "request.yaml",
         &format!(

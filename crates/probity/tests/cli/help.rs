@@ -2,7 +2,7 @@
 
 use crate::world::World;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 24] = [
     "run",
     "verify",
     "recheck",
@@ -11,6 +11,16 @@ const COMMANDS: [&str; 14] = [
     "log show",
     "log tail",
     "log export",
+    "log answer",
+    "episode",
+    "episode verify",
+    "episode show",
+    "episode export",
+    "drift",
+    "drift list",
+    "drift show",
+    "hook",
+    "hook fire",
     "init",
     "check",
     "explain",

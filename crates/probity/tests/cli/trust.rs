@@ -60,3 +60,41 @@ fn what_is_no_configuration_is_not_trusted() {
     let absent = world.probity(["trust", "absent.toml", "--json"]);
     assert_eq!((absent.code, absent.error_code()), (64, "request_read".to_owned()));
 }
+
+#[test]
+fn a_folder_of_policy_is_trusted_without_a_configuration_and_shown_whole() {
+    let world = crate::decision::as_is();
+    std::fs::remove_file(world.at(".probity/probity.toml")).unwrap();
+    world.write(".probity/hooks/guard.md", "---\nevent: tool.pre\nscript: 'x = 1'\n---\n");
+    world.write(
+        ".probity/agents/scribe.md",
+        "---\ncommand: [scribe, --print]\nrungs: {small_model: {command: [mini]}}\n\
+         expect: ['command:make test']\n---\n",
+    );
+    let asked = world.probity(["trust", "--show"]);
+    assert_eq!(asked.code, 1, "{asked:?}");
+    assert_eq!(
+        world.redact(&asked.stdout),
+        "DIR/workspace/.probity is not trusted\n\
+         \x20 sha256    DIGEST\n\
+         \x20 hook      guard at tool.pre\n\
+         \x20 profile   scribe: scribe --print\n\
+         \x20 check     scribe: make test\n\
+         \x20 rung      scribe: small_model: mini\n\
+         \x20 envelope  AccountQuarantine version 1.0.0\n\
+         \x20 verifier  DIR/workspace/.probity/verifiers/status_check.star\n"
+    );
+    for named in [&["trust"][..], &["trust", ".probity"], &["trust", "."]] {
+        assert_eq!(world.probity(named).code, 0, "{named:?}");
+    }
+    assert_eq!(world.probity(["trust", "--show"]).code, 0);
+    for (file, text) in [
+        (".probity/hooks/guard.md", "---\nevent: tool.pre\nscript: 'x = 2'\n---\n"),
+        (".probity/hooks/new.md", "---\nevent: tool.pre\nscript: 'x = 2'\n---\n"),
+        (".probity/verifiers/status_check.star", "def verify(context):\n    return True\n"),
+    ] {
+        world.write(file, text);
+        assert_eq!(world.probity(["trust", "--show"]).code, 1, "{file}");
+        assert_eq!(world.probity(["trust"]).code, 0);
+    }
+}

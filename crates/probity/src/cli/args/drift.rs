@@ -1,9 +1,9 @@
 //! `probity drift`.
 
 use clap::{Args, Subcommand};
+use probity_verifier::spec::parse_long_duration_ms;
 
 use super::StoreArgs;
-use crate::request::Millis;
 
 /// `probity drift`.
 #[derive(Debug, Args)]
@@ -26,8 +26,8 @@ pub enum DriftCommand {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
         /// Signals of one fingerprint that are at most this far apart belong together.
-        #[arg(long, value_name = "TIME", default_value = "24h")]
-        window: Millis,
+        #[arg(long = "window", value_name = "TIME", default_value = "1d", value_parser = window)]
+        window_ms: u64,
         /// Where runs are kept.
         #[command(flatten)]
         store: StoreArgs,
@@ -41,8 +41,8 @@ pub enum DriftCommand {
         #[arg(value_name = "FINGERPRINT|RUN")]
         which: String,
         /// Signals of one fingerprint that are at most this far apart belong together.
-        #[arg(long, value_name = "TIME", default_value = "24h")]
-        window: Millis,
+        #[arg(long = "window", value_name = "TIME", default_value = "1d", value_parser = window)]
+        window_ms: u64,
         /// Where runs are kept.
         #[command(flatten)]
         store: StoreArgs,
@@ -50,4 +50,11 @@ pub enum DriftCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+fn window(text: &str) -> Result<u64, String> {
+    parse_long_duration_ms(text).ok_or_else(|| {
+        "write a whole number with a unit, such as `90s`, `30m`, `12h`, `7d`; at most `30d`"
+            .to_owned()
+    })
 }

@@ -58,7 +58,7 @@ mod tests {
         };
         // The first of every ten has the most to do.
         let work = |number: u64| {
-            let turns = if number % 10 == 0 { 20_000 } else { 1 };
+            let turns = if number.is_multiple_of(10) { 20_000 } else { 1 };
             (0..turns).fold(number, |sum, _| std::hint::black_box(sum))
         };
         run(4, feed, work, |number| {
