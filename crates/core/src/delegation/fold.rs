@@ -342,9 +342,6 @@ impl Fold {
         let since_ms = self.progress_mut(check).map_or(at_ms, |progress| progress.since_ms);
         let waited_ms = at_ms.saturating_sub(since_ms);
         self.wall_from_ms = self.wall_from_ms.saturating_add(waited_ms);
-        if let Some(current) = &mut self.current {
-            current.observed_ms = current.observed_ms.saturating_add(waited_ms);
-        }
     }
 
     fn hook_answered(&mut self, hook: HookIndex, decision: &HookDecision) {
