@@ -45,9 +45,25 @@ impl Model<'_> {
             let reused = Some(last.turn);
             return Ok(Ruling { judgement: Judgement::Revise, code: "reused", reused });
         }
-        // The looks stand in the order of the checks, so that the next check is the one behind them.
-        let mut looks: Vec<Look> = Vec::new();
-        let (judgement, code) = loop {
+        let mut looks = Vec::new();
+        let Some((judgement, code)) = self.settle(turn, candidate, touches, &mut looks)? else {
+            return Ok(tampered);
+        };
+        self.shown = Some(shown(candidate, &looks));
+        Ok(Ruling { judgement, code, reused: None })
+    }
+
+    /// Looks until nothing is left to look at. `None` if someone touched the judge's files while a
+    /// check ran. The looks stand in the order of the checks, so that the next check is the one
+    /// behind them.
+    fn settle(
+        &mut self,
+        turn: u32,
+        candidate: u8,
+        touches: Option<Touch>,
+        looks: &mut Vec<Look>,
+    ) -> Result<Option<(Judgement, &'static str)>, End> {
+        loop {
             let next = looks.len();
             let decl = self.script.checks.get(next);
             let is_human = decl.is_some_and(|decl| decl.subject == Subject::Human);
@@ -55,7 +71,7 @@ impl Model<'_> {
             let is_late = if is_human { self.is_over() } else { self.is_limited() };
             if decl.is_some() && is_late {
                 looks.push(self.cut(1, self.clock_ms));
-                break self.merged(&looks);
+                return Ok(Some(self.merged(looks)));
             }
             if decl.is_some() && !is_human {
                 looks.push(self.try_check(
@@ -63,32 +79,32 @@ impl Model<'_> {
                     next,
                     1,
                     self.clock_ms,
-                    shown(candidate, &looks),
+                    shown(candidate, looks),
                 )?);
                 if touches == Some(Touch::During(next))
                     && looks.last().is_some_and(|it| it.is_whole)
                 {
-                    return Ok(tampered);
+                    return Ok(None);
                 }
                 continue;
             }
-            let (judgement, code) = self.merged(&looks);
+            let (judgement, code) = self.merged(looks);
             if is_human && matches!(judgement, Judgement::Pass | Judgement::Unverified) {
                 let look = self.ask(turn, next)?;
                 looks.push(look);
                 continue;
             }
             let is_open = judgement == Judgement::Inconclusive && !self.is_limited();
-            let Some((check, due_ms)) = self.again(&looks).filter(|_| is_open) else {
-                break (judgement, code);
+            let Some((check, due_ms)) = self.again(looks).filter(|_| is_open) else {
+                return Ok(Some((judgement, code)));
             };
             if due_ms > self.clock_ms && self.limit_ms().is_some_and(|limit_ms| limit_ms <= due_ms)
             {
                 self.clock_ms = self.clock_ms.max(self.limit_ms().unwrap_or(0));
-                break (judgement, code);
+                return Ok(Some((judgement, code)));
             }
             self.clock_ms = self.clock_ms.max(due_ms);
-            let Some(old) = looks.get(check).copied() else { break (judgement, code) };
+            let Some(old) = looks.get(check).copied() else { return Ok(Some((judgement, code))) };
             let seen = shown(candidate, looks.get(..check).unwrap_or_default());
             let new = self.try_check(turn, check, old.tries + 1, old.since_ms, seen)?;
             if new.wrote.is_some() {
@@ -98,11 +114,9 @@ impl Model<'_> {
                 *place = new;
             }
             if touches == Some(Touch::During(check)) && new.is_whole {
-                return Ok(tampered);
+                return Ok(None);
             }
-        };
-        self.shown = Some(shown(candidate, &looks));
-        Ok(Ruling { judgement, code, reused: None })
+        }
     }
 
     fn try_check(

@@ -23,18 +23,13 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
     let name = input.name();
     let not_now = Refusal::NotNow { stage, input: name };
     match input {
-        Input::Observed { phase, manifest, judge } => match (stage, phase) {
-            (Stage::Opened | Stage::RedDone, Phase::Before) | (Stage::Claimed, Phase::After) => {
-                event(Event::WorldObserved { phase, manifest, judge })
-            }
-            _ => Err(not_now),
-        },
-        Input::Unreadable { phase, code, detail } => match (stage, phase) {
-            (Stage::Opened | Stage::RedDone, Phase::Before) | (Stage::Claimed, Phase::After) => {
-                event(Event::WorldUnreadable { phase, code, detail })
-            }
-            _ => Err(not_now),
-        },
+        Input::Observed { phase, manifest, judge } if is_reading(stage, phase) => {
+            event(Event::WorldObserved { phase, manifest, judge })
+        }
+        Input::Unreadable { phase, code, detail } if is_reading(stage, phase) => {
+            event(Event::WorldUnreadable { phase, code, detail })
+        }
+        Input::Observed { .. } | Input::Unreadable { .. } => Err(not_now),
         Input::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => match stage {
             Stage::RedChecking { check: expected, .. } => {
                 same_check(expected, check)?;
@@ -82,12 +77,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             Some(outcome) => Err(Refusal::Ended { outcome }),
             None => event(ended(Outcome::Cancelled, code)),
         },
-        Input::Resume => match stage {
-            Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
-            Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
-            Stage::Awaiting { .. } => Ok(timer(fold, now_ms)),
-            _ => event(Event::RunResumed { interruptions: fold.interruptions.saturating_add(1) }),
-        },
+        Input::Resume => resume(fold, now_ms),
         Input::Answered { by, answer } => match stage {
             Stage::Escalated { .. } => {
                 check_answer(fold, answer)?;
@@ -99,6 +89,24 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             Stage::Decided { outcome } => event(Event::Sealed { outcome }),
             _ => Err(not_now),
         },
+    }
+}
+
+/// Whether the workspace is being read, for this phase.
+const fn is_reading(stage: Stage, phase: Phase) -> bool {
+    match phase {
+        Phase::Before => matches!(stage, Stage::Opened | Stage::RedDone),
+        Phase::After => matches!(stage, Stage::Claimed),
+    }
+}
+
+/// A run that waits for a human is not interrupted by a driver that comes and goes.
+fn resume(fold: &Fold, now_ms: u64) -> Result<Accepted, Refusal> {
+    match fold.stage {
+        Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
+        Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
+        Stage::Awaiting { .. } => Ok(timer(fold, now_ms)),
+        _ => event(Event::RunResumed { interruptions: fold.interruptions.saturating_add(1) }),
     }
 }
 

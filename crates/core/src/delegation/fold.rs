@@ -182,23 +182,17 @@ impl Fold {
             Event::WorldObserved { phase, manifest, judge } => {
                 self.observed(at_ms, *phase, World { manifest: *manifest, judge: *judge });
             }
-            Event::WorldUnreadable { phase, code, .. } => {
-                let outcome = match phase {
-                    Phase::Before => Outcome::Faulted,
-                    Phase::After => Outcome::Inconclusive,
-                };
-                self.failure = Some((outcome, code.clone()));
-                self.stage = Stage::Failed;
+            Event::WorldUnreadable { phase: Phase::Before, code, .. } => {
+                self.failed(Outcome::Faulted, code);
+            }
+            Event::WorldUnreadable { phase: Phase::After, code, .. } => {
+                self.failed(Outcome::Inconclusive, code);
             }
             Event::CheckStarted { phase, check, tries } => {
                 self.check_started(at_ms, *phase, *check, *tries);
             }
             Event::CheckRed { check, discrimination, .. } => {
-                if let Some(red) = self.red.get_mut(check.as_usize()) {
-                    *red = Some(*discrimination);
-                }
-                let is_last = self.next_red().is_none();
-                self.stage = if is_last { Stage::RedDone } else { Stage::RedReady };
+                self.check_red(*check, *discrimination);
             }
             Event::HookCalled { hook, turn } => {
                 self.hooks.called(at_ms, self.stage);
@@ -229,19 +223,11 @@ impl Fold {
                 });
                 self.stage = Stage::Claimed;
             }
-            Event::DelegateFailed { code, .. } => {
-                self.failure = Some((Outcome::DelegateFailed, code.clone()));
-                self.stage = Stage::Failed;
-            }
+            Event::DelegateFailed { code, .. } => self.failed(Outcome::DelegateFailed, code),
             Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
                 self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
             }
-            Event::CheckAwaits { check, until_ms } => {
-                if let Some(progress) = self.progress_mut(*check) {
-                    (progress.tries, progress.since_ms) = (1, at_ms);
-                }
-                self.stage = Stage::Awaiting { check: *check, until_ms: *until_ms };
-            }
+            Event::CheckAwaits { check, until_ms } => self.check_awaits(at_ms, *check, *until_ms),
             Event::CheckAnswered { check, finding, .. } => {
                 self.check_answered(at_ms, *check, finding);
             }
@@ -263,6 +249,11 @@ impl Fold {
         }
     }
 
+    fn failed(&mut self, outcome: Outcome, code: &Code) {
+        self.failure = Some((outcome, code.clone()));
+        self.stage = Stage::Failed;
+    }
+
     fn observed(&mut self, at_ms: u64, phase: Phase, world: World) {
         match phase {
             Phase::Before => {
@@ -279,6 +270,21 @@ impl Fold {
                 self.stage = Stage::Settled;
             }
         }
+    }
+
+    fn check_red(&mut self, check: CheckIndex, discrimination: Discrimination) {
+        if let Some(red) = self.red.get_mut(check.as_usize()) {
+            *red = Some(discrimination);
+        }
+        let is_last = self.next_red().is_none();
+        self.stage = if is_last { Stage::RedDone } else { Stage::RedReady };
+    }
+
+    fn check_awaits(&mut self, at_ms: u64, check: CheckIndex, until_ms: u64) {
+        if let Some(progress) = self.progress_mut(check) {
+            (progress.tries, progress.since_ms) = (1, at_ms);
+        }
+        self.stage = Stage::Awaiting { check, until_ms };
     }
 
     fn check_started(&mut self, at_ms: u64, phase: Phase, check: CheckIndex, tries: u32) {
