@@ -145,7 +145,10 @@ fn configuration(project: Option<&Detected>, agents: &[&Agent]) -> String {
          # created = true\n\
          #\n\
          # [[expect]]\n\
-         # changes_only = [\"src/**\", \"docs/**\"]\n",
+         # changes_only = [\"src/**\", \"docs/**\"]\n\
+         \n\
+         # Hooks, profiles, envelopes and verifiers stand beside this file: hooks/*.md, agents/*.md;\n\
+         # envelopes/*.yaml, and verifiers/*.star or *.py. `probity check` and `trust` cover them.\n",
     );
     text
 }

@@ -56,6 +56,7 @@ impl Progress {
     pub(super) fn knows(&self, plan: &Plan) {
         let mut state = self.state();
         state.checks = plan.checks.iter().map(|check| check.decl.clone()).collect();
+        state.hooks = plan.hooks.iter().map(|hook| hook.decl.clone()).collect();
         state.max_attempts = plan.policy.max_attempts;
     }
 

@@ -64,7 +64,7 @@ fn a_hook_that_breaks_is_a_fault_whatever_its_event() {
 }
 
 #[test]
-fn seed_000s_two_hook_scripts_run_as_printed() {
+fn seed_000s_hook_runs_as_printed() {
     let world = World::new();
     hook(
         &world,

@@ -26,6 +26,11 @@ fn a_human_sends_the_delegate_back_and_approves_in_another_process() {
          run it · not sealed\n"
     );
     assert!(asked.stderr.contains("waits for a human"), "{asked:?}");
+    let list = world.probity(["log", "list", "--json"]).json();
+    assert_eq!(list[0]["outcome"], "escalated");
+    let resumed = world.probity(["run", "--resume", "it"]);
+    assert_eq!(resumed.code, 7, "it waits still: {resumed:?}");
+    assert!(resumed.stdout.contains("waits for Ada: Is the text kind?"), "{resumed:?}");
     let shown = world.probity(["log", "show", "it", "--json"]).json();
     assert_eq!((&shown["asks"]["who"], &shown["waits_for"].is_string()), (&"Ada".into(), &true));
 

@@ -57,6 +57,25 @@ fn every_command_answers_with_one_value() {
         assert!(ran.json().get(key).is_some(), "{args:?}: {ran:?}");
     }
     assert!(world.probity(["log", "list", "--json"]).json().is_array());
+    assert!(world.probity(["drift", "list", "--json"]).json().is_array());
+    world.write("x.json", "{}");
+    // One line a document, and one for all of them.
+    let audited = world.probity(["episode", "verify", "x.json", "--json"]);
+    let lines: Vec<Value> =
+        audited.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["findings"][0]["code"], "document_unknown");
+    assert_eq!(lines[1]["summary"]["rejected"], 1);
+    for args in [
+        &["episode", "show", "last", "--json"][..],
+        &["drift", "show", "none", "--json"],
+        &["hook", "fire", "tool.pre", "--json"],
+        &["log", "answer", "last", "--by", "A", "--waive", "--json"],
+    ] {
+        let ran = world.probity(args);
+        assert_eq!(ran.code, 64, "{args:?}: {ran:?}");
+        assert!(!ran.error_code().is_empty());
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod init;
 mod interrupt;
 mod json;
 mod log;
+mod patterns;
 mod pipe;
 mod profile;
 mod recheck;

@@ -39,6 +39,10 @@ fn a_run_keeps_its_exit_code_when_nobody_listens() {
     let args = ["run", "x", "--expect", CREATED, "--max-retries", "0", "--", "true"];
     let status = world.command(args).stdout(closed()).stderr(closed()).status().unwrap();
     assert_eq!(status.code(), Some(1));
+    world.write("x.jsonl", &"{}\n".repeat(5000));
+    let audit = ["episode", "verify", "x.jsonl"];
+    let status = world.command(audit).stdout(closed()).stderr(closed()).status().unwrap();
+    assert_eq!(status.code(), Some(1), "every document is audited, whoever reads on");
     let status = world.command(["demo"]).stdout(closed()).stderr(closed()).status().unwrap();
     assert_eq!(status.code(), Some(0));
     let status = world.command(["explain", "no"]).stdout(closed()).stderr(closed()).status();

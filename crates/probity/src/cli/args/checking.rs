@@ -34,7 +34,7 @@ pub struct CheckingArgs {
     /// Exit 0 even if nothing checked the claim.
     #[arg(long)]
     pub allow_unverified: bool,
-    /// Leave the project's `.probity/probity.toml` out.
+    /// Leave the project's `.probity` out: its configuration, hooks, profiles and envelopes.
     #[arg(long)]
     pub no_project: bool,
     /// Print one JSON object instead of text.

@@ -22,6 +22,7 @@ Checks:
   git:REF       exists created clean pushed=REMOTE contains_path=
   sqlite:PATH   query= equals= at_least=
   port:HOST:PORT   process:NAME   changes_only:GLOB[,GLOB]...
+  human:NAME    question=            (the run waits; answer with probity log answer)
   The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
   one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
   (default 10s; 2m for command and external).
@@ -143,7 +144,7 @@ impl From<RedFirstArg> for RedFirst {
 pub enum OnFailureArg {
     /// The run ends.
     Reject,
-    /// The run waits for a human: `probity run --resume RUN --answer ... --by NAME`.
+    /// The run waits for a human: `probity log answer RUN --by NAME ...`.
     Escalate,
 }
 

@@ -146,24 +146,22 @@ fn all(
 ) -> Result<Summary, CliError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let live = live(print.quiet);
-    let mut failed = None;
-    documents::audit(
-        inputs,
-        auditor,
-        |audited| print.piece(audited),
-        |piece| {
-            summary.add(&piece);
-            if let Some(why) = &piece.unread {
-                present::warn(why);
-            }
-            if let Some(live) = &live {
-                live.set_message(format!("{} documents", summary.documents));
-            }
-            // A pipe waits for what is there; on a terminal it would be late.
+    let mut failed: Option<io::Error> = None;
+    let make = |audited| print.piece(audited);
+    documents::audit(inputs, auditor, make, |piece| {
+        summary.add(&piece);
+        if let Some(why) = &piece.unread {
+            present::warn(why);
+        }
+        if let Some(live) = &live {
+            live.set_message(format!("{} documents", summary.documents));
+        }
+        if failed.is_none() {
             failed = out.write_all(&piece.bytes).err();
-            failed.is_none()
-        },
-    );
+        }
+        // Where nobody reads on, the exit code still speaks for every document.
+        failed.as_ref().is_none_or(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    });
     if let Some(live) = live {
         live.finish_and_clear();
     }

@@ -94,8 +94,8 @@ fn decision(args: &AnswerArgs, report: &Report) -> Result<Answer, CliError> {
             "run {run} is escalated and keeps no reason; write --reject alone"
         ))),
         None => Err(CliError::Answer(format!(
-            "run {run} is escalated: no check asks a human, its result was refused; it takes \
-             --waive, --continue N or --reject"
+            "run {run} is escalated and waits on no human check; it takes --waive, --continue N or \
+             --reject"
         ))),
     }
 }

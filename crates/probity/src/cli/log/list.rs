@@ -58,7 +58,7 @@ async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliErr
     let RunSummary { run, state, created_at_ms, .. } = summary;
     let outcome = match last_event(store, &run, state.len).await? {
         Some(Event::Sealed { outcome }) => Some(outcome),
-        Some(Event::Escalated { .. }) => Some(Outcome::Escalated),
+        Some(Event::Escalated { .. } | Event::CheckAwaits { .. }) => Some(Outcome::Escalated),
         _ => None,
     };
     Ok(Listed {
