@@ -73,18 +73,13 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             event(Event::DelegateFailed { turn, code, detail })
         }
         Input::Timer => Ok(timer(fold, now_ms)),
-        Input::Cancel { code } => match stage.outcome() {
-            Some(outcome) => Err(Refusal::Ended { outcome }),
-            None => event(ended(Outcome::Cancelled, code)),
-        },
+        Input::Cancel { code } => cancel(stage, code),
         Input::Resume => resume(fold, now_ms),
-        Input::Answered { by, answer } => match stage {
-            Stage::Escalated { .. } => {
-                check_answer(fold, answer)?;
-                event(Event::Answered { by, answer })
-            }
-            _ => Err(not_now),
-        },
+        Input::Answered { by, answer } if matches!(stage, Stage::Escalated { .. }) => {
+            check_answer(fold, answer)?;
+            event(Event::Answered { by, answer })
+        }
+        Input::Answered { .. } => Err(not_now),
         Input::Sealed => match stage {
             Stage::Decided { outcome } => event(Event::Sealed { outcome }),
             _ => Err(not_now),
@@ -97,6 +92,13 @@ const fn is_reading(stage: Stage, phase: Phase) -> bool {
     match phase {
         Phase::Before => matches!(stage, Stage::Opened | Stage::RedDone),
         Phase::After => matches!(stage, Stage::Claimed),
+    }
+}
+
+fn cancel(stage: Stage, code: Code) -> Result<Accepted, Refusal> {
+    match stage.outcome() {
+        Some(outcome) => Err(Refusal::Ended { outcome }),
+        None => event(ended(Outcome::Cancelled, code)),
     }
 }
 

@@ -202,12 +202,7 @@ impl Fold {
             Event::DegradeChosen { turn, trigger, step } => {
                 self.degraded.push(Degraded { turn: *turn, trigger: *trigger, step: *step });
             }
-            Event::DelegateDispatched { turn, .. } => {
-                self.turn = *turn;
-                self.upcoming = turn.next();
-                self.dispatched_ms = at_ms;
-                self.stage = Stage::Delegated { turn: *turn };
-            }
+            Event::DelegateDispatched { turn, .. } => self.dispatched(at_ms, *turn),
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
                 self.accounting.usage = self.accounting.usage.plus(*usage);
                 self.current = Some(Submission {
@@ -270,6 +265,13 @@ impl Fold {
                 self.stage = Stage::Settled;
             }
         }
+    }
+
+    fn dispatched(&mut self, at_ms: u64, turn: Turn) {
+        self.turn = turn;
+        self.upcoming = turn.next();
+        self.dispatched_ms = at_ms;
+        self.stage = Stage::Delegated { turn };
     }
 
     fn check_red(&mut self, check: CheckIndex, discrimination: Discrimination) {
