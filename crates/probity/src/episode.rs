@@ -10,7 +10,7 @@ use probity_policy::{Compiled, Decision, Envelope, Format, Pack, PolicyFindings,
 use probity_store::{Store, limits};
 use serde::Deserialize;
 
-use crate::prepare::decision;
+use crate::prepare::{decision, method_ids};
 use crate::recorded::Recorded;
 use crate::{PrepareError, Request};
 
@@ -103,7 +103,7 @@ impl RunEpisode {
         let compiled =
             compiled(&request, &envelope, pack.as_ref(), &decision, opened_at_ms, terms)?;
         let mut facts = RunFacts::new(&compiled);
-        facts.methods = methods(&log.entries, &compiled);
+        facts.methods = methods(&compiled);
         facts.approver = approver(store, &log.entries).await?;
         let episode = project::episode(&log.entries, &decision, &facts)?;
         let drift = project::drift(&log.entries, &decision, &facts)?;
@@ -148,26 +148,16 @@ fn terms(entries: &[Entry]) -> Option<&Terms> {
     })
 }
 
-/// The verifiers by the names of their checks: the last one where a number tells them apart, since
-/// the checks of an envelope come behind those of the request.
-fn methods(entries: &[Entry], compiled: &Compiled) -> BTreeMap<Code, String> {
-    let checks = entries.iter().find_map(|entry| match &entry.event {
-        Event::RunOpened { checks, .. } => Some(checks.as_slice()),
-        _ => None,
-    });
-    let checks = checks.unwrap_or_default();
-    let name = |method: &str| {
-        let first = Code::slug(method);
-        let is_it = |id: &Code| {
-            let numbered = id.as_str().split_once('_').filter(|(number, _)| {
-                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-            });
-            *id == first || numbered.is_some_and(|(_, rest)| rest == first.as_str())
-        };
-        let found = checks.iter().rev().map(|decl| &decl.id).find(|id| is_it(id));
-        found.cloned().unwrap_or(first)
-    };
-    compiled.methods.iter().map(|method| (name(&method.name), method.name.clone())).collect()
+/// The verifiers by the names of their checks. Where verification was not required none was run.
+fn methods(compiled: &Compiled) -> BTreeMap<Code, String> {
+    if !compiled.terms.is_required {
+        return BTreeMap::new();
+    }
+    let names: Vec<&str> = compiled.methods.iter().map(|method| method.name.as_str()).collect();
+    method_ids(names.iter().copied())
+        .into_iter()
+        .zip(names.iter().map(ToString::to_string))
+        .collect()
 }
 
 /// The one part of a human's answer that an episode names.

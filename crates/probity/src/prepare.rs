@@ -3,13 +3,14 @@
 mod builder;
 mod decision;
 mod hooks;
+mod refusing;
 mod seal;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{PolicyError, RunId, Step};
+use probity_core::{Code, PolicyError, RunId, Step};
 use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate, Format};
 use probity_egress::{Client, EgressPolicy, RuleError};
 use probity_engine::Plan;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use crate::location::Programs;
 use crate::request::{Millis, Request};
 use builder::Builder;
+pub(crate) use builder::method_ids;
 pub(crate) use decision::decision;
 
 /// A plan, and what its author should know about it.
@@ -74,6 +76,27 @@ pub enum PrepareError {
     /// The decision, or the envelope and pack it falls under.
     #[error("the decision cannot be made as asked: {0}")]
     Decision(#[from] PolicyFindings),
+    /// The request cannot be recorded, so nothing could say later what was run.
+    #[error("the request cannot be written down: {0}; paths must be UTF-8")]
+    Record(#[source] serde_json::Error),
+    /// A check or a hook has a name that is kept for the methods of envelopes.
+    #[error("`{id}` is kept for a method of an envelope; give the check or hook another id")]
+    ReservedId {
+        /// The name.
+        id: Code,
+    },
+    /// A decision that could need verification declares no action.
+    #[error(
+        "the decision declares no action, and its envelope asks for verification by what is acted \
+         on; declare the actions, with their blast radius"
+    )]
+    NoAction,
+    /// An envelope names a verifier that nobody registered.
+    #[error("the envelope names the verifier `{name}`, which is not registered")]
+    NoMethod {
+        /// Its name.
+        name: String,
+    },
     /// There is no envelope for a class of decisions.
     #[error(
         "there is no envelope for decisions of type `{class}`; put one into `.probity/envelopes/`, \
@@ -101,6 +124,10 @@ impl PrepareError {
             Self::Limits(_) => "script_limits",
             Self::Delegate(_) => "request_delegate",
             Self::Decision(findings) => findings.code(),
+            Self::Record(_) => "request_record",
+            Self::ReservedId { .. } => "request_reserved_id",
+            Self::NoAction => "action_undeclared",
+            Self::NoMethod { .. } => "method_unknown",
             Self::NoEnvelope { .. } => "envelope_missing",
         }
     }
@@ -140,6 +167,7 @@ pub fn prepare_with(
     let mut builder = Builder::new(request, programs, workspace)?;
     builder.add_stock_checks()?;
     builder.add_scripts()?;
+    builder.refuse_reserved()?;
     let governed = builder.govern()?;
     builder.add_hooks()?;
     let Builder { mut checks, hooks, judge, rules, warnings, workspace, .. } = builder;
@@ -159,7 +187,7 @@ pub fn prepare_with(
         None => (None, Value::Null, Vec::new()),
     };
     let plan = Plan {
-        request: serde_json::to_vec(request).unwrap_or_default(),
+        request: serde_json::to_vec(request).map_err(PrepareError::Record)?,
         system_prompt: request.system_prompt.as_deref().map(Into::into),
         agent: request.agent.as_deref().unwrap_or_default().into(),
         policy,

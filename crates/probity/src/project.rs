@@ -110,6 +110,23 @@ pub enum ProjectError {
         /// What is wrong.
         detail: String,
     },
+    /// A request would weaken what the project checks.
+    #[error(
+        "`{key}` of a request would weaken the project's checks; put it into {CONFIG_PATH}, or leave \
+         the project out with --no-project"
+    )]
+    Weakens {
+        /// The key.
+        key: &'static str,
+    },
+    /// A request names another class of decisions than the project or the profile does.
+    #[error("decisions of this delegate are of type `{operators}`, not `{callers}`; drop the key")]
+    OtherClass {
+        /// The operator's.
+        operators: String,
+        /// The request's.
+        callers: String,
+    },
     /// Nobody allowed it.
     #[error(
         "`{path}` came with this folder and would decide what runs and what is checked; read it, \
@@ -143,6 +160,8 @@ impl ProjectError {
             Self::NoProfile { .. } => "profile_missing",
             Self::NoHook { .. } => "profile_hook_missing",
             Self::Profile { .. } => "profile_request",
+            Self::Weakens { .. } => "request_weakens",
+            Self::OtherClass { .. } => "decision_type_taken",
             Self::Untrusted { .. } => "project_untrusted",
             Self::Trust(error) => error.code(),
             Self::NoHome => "store_no_home",
@@ -219,14 +238,21 @@ impl Project {
     /// [`ProjectError`] if the request names a profile that is not there or cannot be used, or two
     /// hooks share a name.
     pub fn apply(&self, request: Request) -> Result<Request, ProjectError> {
+        self.refuse_weakening(&request)?;
         let mut request = request;
         let callers = std::mem::take(&mut request.hooks);
+        request.callers_hooks = callers.len();
         let named = request.agent.clone().or_else(|| self.defaults.agent.clone());
         let request = match named {
             None => request,
-            Some(name) => request.over(self.profile(&name)?),
+            Some(name) => {
+                let profile = self.profile(&name)?;
+                same_class(&profile, &request)?;
+                request.under(profile)
+            }
         };
-        let mut request = request.over(self.defaults.clone());
+        same_class(&self.defaults, &request)?;
+        let mut request = request.under(self.defaults.clone());
         // The caller's come last, whatever their priority: one that rewrites the claim must not do
         // so before the operator's have seen it.
         let mut hooks = self.policy.hooks.clone();
@@ -241,7 +267,8 @@ impl Project {
             }
         }
         if let Some(class) = request.decision_class() {
-            if let Some(envelope) = self.policy.envelopes.get(&class) {
+            let ours = self.policy.envelopes.get(&class).or(self.defaults.envelope.as_ref());
+            if let Some(envelope) = ours {
                 request.envelope = Some(envelope.clone());
                 // What the operator's envelope names is the operator's, too.
                 let is_ours = |name: &String| {
@@ -255,6 +282,24 @@ impl Project {
             }
         }
         Ok(request)
+    }
+
+    /// A caller's globs hide files from checks and take them out of the seal. The operator's checks
+    /// were written without them.
+    fn refuse_weakening(&self, request: &Request) -> Result<(), ProjectError> {
+        let key = match (request.ignore.is_empty(), request.may_change.is_empty()) {
+            (true, true) => return Ok(()),
+            (false, _) => "ignore",
+            (true, false) => "may_change",
+        };
+        let has_profile = request.agent.is_some() || self.defaults.agent.is_some();
+        let has_checks = !self.defaults.expect.is_empty()
+            || !self.defaults.verify.is_empty()
+            || !self.defaults.verify_files.is_empty();
+        if has_checks || has_profile || !self.policy.is_empty() {
+            return Err(ProjectError::Weakens { key });
+        }
+        Ok(())
     }
 
     /// What a profile says, as a request.
@@ -342,6 +387,16 @@ impl Project {
     pub fn trust(&self) -> Result<(), ProjectError> {
         let label = self.path.display().to_string();
         Ok(trust_store()?.trust(TrustKind::Config, self.digest, &label)?)
+    }
+}
+
+/// The class of decisions is the operator's to say, where it says one.
+fn same_class(operator: &Request, caller: &Request) -> Result<(), ProjectError> {
+    match (operator.decision_class(), caller.decision_class()) {
+        (Some(operators), Some(callers)) if operators != callers => {
+            Err(ProjectError::OtherClass { operators, callers })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,6 +16,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use file::yaml;
 pub use file::{Format, RequestError};
 pub use method::Method;
 pub use millis::Millis;
@@ -84,6 +85,10 @@ pub struct Request {
     /// Hooks of this request, beside those of the project and the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookArtifact>,
+    /// How many of the last `hooks` are the caller's own, where a project has policy: they may refuse
+    /// a claim and not rewrite it. Set by the project, whatever a request says.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub callers_hooks: usize,
     /// Delegates that act in the place of `command` when a decision falls back.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rungs: BTreeMap<RungStep, Rung>,
@@ -189,6 +194,25 @@ impl Request {
         self.decision_type.clone().or_else(inside)
     }
 
+    /// As [`Request::over`], where the other request is the operator's: its `args` of verifiers win key
+    /// by key, and of two words for red-first the stricter holds.
+    #[must_use]
+    pub fn under(self, operator: Self) -> Self {
+        let red_first = match (operator.red_first, self.red_first) {
+            (Some(RedFirst::Require), _) | (Some(_), Some(RedFirst::Require)) => {
+                Some(RedFirst::Require)
+            }
+            (Some(RedFirst::Warn), _) => Some(RedFirst::Warn),
+            (Some(RedFirst::Off), asked) => asked.or(Some(RedFirst::Off)),
+            (None, asked) => asked,
+        };
+        let args = operator.verify_args.clone();
+        let mut request = self.over(operator);
+        request.red_first = red_first;
+        request.verify_args.extend(args);
+        request
+    }
+
     /// Fills in what this request leaves open from another one, such as the project's defaults.
     /// Checks, verifiers, hosts and globs of both count: a caller adds to a project's checks and
     /// never removes one.
@@ -223,6 +247,7 @@ impl Request {
             verify_args,
             verify_timeout: self.verify_timeout.or(defaults.verify_timeout),
             hooks: joined(defaults.hooks, self.hooks),
+            callers_hooks: self.callers_hooks,
             rungs,
             decision_type: self.decision_type.or(defaults.decision_type),
             decision: self.decision.or(defaults.decision),
@@ -263,6 +288,11 @@ impl CountingMode {
             (_, counting) => counting,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A text, or a list of texts.

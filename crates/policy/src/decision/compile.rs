@@ -218,7 +218,7 @@ impl Case<'_> {
             .chain([whole])
             .filter(|(_, at_ms)| at_ms.is_some_and(|at_ms| at_ms > now_ms))
             .map(|(pointer, _)| {
-                let message = "captured in the future, so it never counts as old; correct the clock \
+                let message = "captured in the future, so it counts as captured now; correct the clock \
                                of its source";
                 PolicyFinding::warning("context_future", pointer, message)
             })
@@ -230,7 +230,7 @@ impl Case<'_> {
         let context = &self.decision.context;
         if context.features.is_empty() {
             let ttl_ms = self.envelope.freshness.default_ttl_ms;
-            let whole = context.captured_at_ms;
+            let whole = context.captured_at_ms.map(|at_ms| at_ms.min(now_ms));
             return whole
                 .map(|at_ms| Feature { captured_at_ms: at_ms, ttl_ms })
                 .into_iter()
@@ -322,9 +322,10 @@ impl Case<'_> {
 
 fn captured_at_ms(age: FeatureAge, now_ms: u64) -> u64 {
     // A feature without either age cannot be parsed; if it was made in code, it is as old as can be.
+    // What was captured in the future is taken for captured now: it grows old like everything else.
     match (age.captured_at_ms, age.age_ms) {
         (Some(at_ms), Some(age_ms)) => at_ms.min(now_ms.saturating_sub(age_ms)),
-        (Some(at_ms), None) => at_ms,
+        (Some(at_ms), None) => at_ms.min(now_ms),
         (None, Some(age_ms)) => now_ms.saturating_sub(age_ms),
         (None, None) => 0,
     }

@@ -17,6 +17,8 @@ use super::{PrepareError, egress, snapshot_rules};
 use crate::location::Programs;
 use crate::request::{Millis, Request};
 
+/// What the names of checks begin with that are methods of an envelope.
+const METHOD: &str = "method.";
 /// Wall time of a Starlark verifier that names none.
 const DEFAULT_VERIFY: Millis = Millis::new(30_000);
 
@@ -60,6 +62,16 @@ impl<'a> Builder<'a> {
             judge,
             warnings: Vec::new(),
         })
+    }
+
+    /// Names of methods tell an episode which check was one, so nothing else may have them.
+    pub(super) fn refuse_reserved(&self) -> Result<(), PrepareError> {
+        let checks = self.checks.iter().map(|check| &check.decl.id);
+        let hooks = self.request.hooks.iter().map(|hook| &hook.name);
+        match checks.chain(hooks).find(|id| id.as_str().starts_with(METHOD)) {
+            Some(id) => Err(PrepareError::ReservedId { id: id.clone() }),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn add_stock_checks(&mut self) -> Result<(), PrepareError> {
@@ -195,6 +207,17 @@ pub(super) fn limits(timeout_ms: u64) -> Limits {
 
 pub(super) fn script_error(error: impl std::fmt::Display) -> PrepareError {
     PrepareError::Script(error.to_string())
+}
+
+/// The names of the checks that are methods of an envelope, in its order.
+pub(crate) fn method_ids<'a>(methods: impl IntoIterator<Item = &'a str>) -> Vec<Code> {
+    let mut ids: Vec<Code> = Vec::new();
+    for (place, name) in methods.into_iter().enumerate() {
+        let id = Code::slug(&format!("{METHOD}{name}"));
+        let numbered = || Code::slug(&format!("{METHOD}{}.{name}", place + 1));
+        ids.push(if ids.contains(&id) { numbered() } else { id });
+    }
+    ids
 }
 
 /// Whom a check asks, where it asks a human.

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use probity_core::{CheckDecl, Policy, RedFirst, Step, Subject, Terms};
+use probity_core::{CheckDecl, Code, Policy, RedFirst, Step, Subject, Terms, Tier};
 use probity_engine::{Check, Decider};
-use probity_policy::{Compiled, Decision, Format, Pack, PolicyFinding, compile};
+use probity_policy::{
+    Compiled, Decision, Envelope, Format, Pack, PackRules, PolicyFinding, compile,
+};
 use probity_script::Script;
 use probity_verifier::{Method as Timed, Verifier};
 use serde_json::{Value, json};
 
 use super::PrepareError;
-use super::builder::{Builder, human, script_error};
+use super::builder::{Builder, human, method_ids, script_error};
 use crate::request::{Method, Request};
 
 /// What an envelope comes to for a run.
@@ -52,15 +54,19 @@ impl Builder<'_> {
             request.policy_pack.as_ref().map(|pack| Pack::parse(&pack.to_string(), Format::Json));
         let pack = pack.transpose()?;
         let compiled = compile(envelope, pack.as_ref(), &decision, now_ms(), &ready, registered)?;
+        if decision.actions.is_empty() && asks_for_verification(envelope, pack.as_ref()) {
+            return Err(PrepareError::NoAction);
+        }
         self.say(&compiled);
         if compiled.terms.is_required {
-            for method in &compiled.methods {
-                let named = request.methods.get(&method.name);
-                self.add_method(&method.name, named, method.timeout_ms.max(1))?;
+            let names = compiled.methods.iter().map(|method| method.name.as_str());
+            for (method, id) in compiled.methods.iter().zip(method_ids(names)) {
+                self.add_method(id, &method.name, method.timeout_ms.max(1))?;
             }
         }
         let shown = shown(&decision);
-        let Compiled { terms, bytes, deadline_ms, max_tool_calls, .. } = compiled;
+        let Compiled { terms, bytes, deadline_ms, max_tool_calls, tools, .. } = compiled;
+        self.add_tool_rules(tools);
         Ok(Some(Governed { terms, shown, envelope: bytes, deadline_ms, max_tool_calls }))
     }
 
@@ -73,17 +79,11 @@ impl Builder<'_> {
     }
 
     /// A method under its envelope: out of its time it is inconclusive.
-    fn add_method(
-        &mut self,
-        name: &str,
-        method: Option<&Method>,
-        timeout_ms: u64,
-    ) -> Result<(), PrepareError> {
-        let id = self.free_id(name);
+    fn add_method(&mut self, id: Code, name: &str, timeout_ms: u64) -> Result<(), PrepareError> {
         let mut subject = Subject::World;
+        let method = self.request.methods.get(name);
         let verifier: Arc<dyn Verifier> = match method {
-            // The compiler refuses a method that is not registered.
-            None => return Ok(()),
+            None => return Err(PrepareError::NoMethod { name: name.to_owned() }),
             Some(Method::File { file }) if file.extension().is_some_and(|it| it == "py") => {
                 self.python_verifier(file)?
             }
@@ -105,6 +105,14 @@ impl Builder<'_> {
         self.checks.push(Check::verifier(decl, Arc::new(timed)));
         Ok(())
     }
+}
+
+/// Whether some action of the class would have to be verified. A delegate that is let loose without
+/// saying on what could be doing just that.
+fn asks_for_verification(envelope: &Envelope, pack: Option<&Pack>) -> bool {
+    let threshold = envelope.verification.required_above_blast_radius;
+    let rules = pack.and_then(|pack| pack.rules.get(&envelope.decision_type));
+    Tier::Large.is_above(threshold) || rules.is_some_and(PackRules::requires_verification)
 }
 
 /// What the request says of its decision, with its class filled in.

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use probity_core::{CheckDecl, Code, Fault, HookDecl, Subject};
 use probity_engine::{Check, Decider, Handler, Hook, VerifyEvent, VerifyHook};
-use probity_policy::{HookArtifact, HookEvent};
+use probity_policy::{HookArtifact, HookEvent, ToolRules};
 use probity_script::{Script, ScriptHook};
 
 use super::PrepareError;
 use super::builder::{Builder, limits, script_error};
+use super::refusing::{Callers, Tools};
 use crate::handler::ScriptHandler;
+
+/// Wall time of holding tool calls against a list of names.
+const TOOLS_MS: u64 = 10_000;
 
 impl Builder<'_> {
     /// Adds the hooks in their order: those that verify are checks.
     pub(super) fn add_hooks(&mut self) -> Result<(), PrepareError> {
-        for artifact in &self.request.hooks {
+        let operators = self.request.hooks.len().saturating_sub(self.request.callers_hooks);
+        for (place, artifact) in self.request.hooks.iter().enumerate() {
             let timeout_ms = artifact.timeout_ms;
             let id = self.free_hook_id(&artifact.name);
             let verifies = match artifact.event {
@@ -30,6 +35,8 @@ impl Builder<'_> {
             }
             let handler: Arc<dyn Handler> = Arc::new(ScriptHandler(self.hook(artifact)?));
             if let Some(event) = verifies {
+                let is_callers = place >= operators;
+                let handler = if is_callers { Arc::new(Callers(handler)) } else { handler };
                 let decl = CheckDecl { id, subject: Subject::Hook, timeout_ms };
                 let by = Decider::Hook(VerifyHook { event, handler });
                 self.checks.push(Check { decl, by });
@@ -38,6 +45,17 @@ impl Builder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Holds the tool calls that a claim reports against the policy pack.
+    pub(super) fn add_tool_rules(&mut self, rules: ToolRules) {
+        if rules.allowed.is_none() && rules.denied.is_empty() {
+            return;
+        }
+        let id = self.free_hook_id(&Code::slug("policy_pack.tools"));
+        let decl = CheckDecl { id, subject: Subject::Hook, timeout_ms: TOOLS_MS };
+        let hook = VerifyHook { event: VerifyEvent::ToolPre, handler: Arc::new(Tools(rules)) };
+        self.checks.push(Check { decl, by: Decider::Hook(hook) });
     }
 
     /// A hook's script, under seal.

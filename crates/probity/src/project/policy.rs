@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::folder::{File, files};
 use super::{POLICY_PATH, ProjectError};
-use crate::request::Method;
+use crate::request::{Method, yaml};
 
 /// Everything of `.probity/` that is no configuration.
 #[derive(Debug, Clone, Default)]
@@ -61,9 +61,12 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Whether there is nothing.
+    /// Whether there is nothing that governs a run. A verifier alone does not: somebody must name it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.hooks.is_empty() && self.profiles.is_empty() && self.envelopes.is_empty()
+        self.hooks.is_empty()
+            && self.profiles.is_empty()
+            && self.envelopes.is_empty()
+            && self.packs.is_empty()
     }
 
     /// The pack with rules for a class of decisions.
@@ -107,7 +110,7 @@ impl Policy {
 fn pack(text: &str, format: Format) -> Option<Value> {
     let value: Option<Value> = match format {
         Format::Json => serde_json::from_str(text).ok(),
-        Format::Yaml => serde_saphyr::from_str(text).ok(),
+        Format::Yaml => yaml(text).ok(),
     };
     value.filter(|value| value.get("policyPackId").is_some())
 }

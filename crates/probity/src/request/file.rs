@@ -119,8 +119,7 @@ impl Request {
             Format::Json => {
                 serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
             }
-            Format::Yaml => serde_saphyr::from_str_with_options(text, yaml())
-                .map_err(|error| failed(error.to_string()))?,
+            Format::Yaml => yaml(text).map_err(|error| failed(error.to_string()))?,
             Format::Toml => toml::from_str(text).map_err(|error| failed(error.to_string()))?,
         };
         if let Some(key) = UNBUILT.into_iter().find(|key| value.get(key).is_some()) {
@@ -145,10 +144,14 @@ impl Request {
     }
 }
 
-/// How YAML is read: `off` is a word, as in `red_first: off`, and nothing stands for anything else.
-fn yaml() -> serde_saphyr::Options {
-    serde_saphyr::options! {
+/// Reads YAML: `off` is a word, as in `red_first: off`, and nothing stands for anything else.
+///
+/// # Errors
+/// What is wrong, with its place.
+pub(crate) fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::Error> {
+    let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: 64, max_aliases: 0, max_anchors: 0 },
         strict_booleans: true,
-    }
+    };
+    serde_saphyr::from_str_with_options(text, options)
 }

@@ -63,7 +63,7 @@ fn a_medium_action_above_a_small_threshold_is_verified() {
     let ran = decide(&world, "medium", "touch svc-demo", "");
     assert_eq!(ran.code, 0, "{ran:?}");
     let report = ran.json();
-    assert_eq!(report["checks"][0]["id"], "status_check");
+    assert_eq!(report["checks"][0]["id"], "method.status_check");
     assert_eq!(report["checks"][0]["verdict"], "pass");
 }
 
@@ -257,7 +257,11 @@ fn a_declared_check_can_be_a_method() {
         "[methods.by_table]\nfile = \"svc-demo\"\ncreated = true\n",
     );
     let ran = decide(&world, "medium", "touch svc-demo", "");
-    assert_eq!((ran.code, &ran.json()["checks"][0]["id"]), (0, &"by_table".into()), "{ran:?}");
+    assert_eq!(
+        (ran.code, &ran.json()["checks"][0]["id"]),
+        (0, &"method.by_table".into()),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -271,4 +275,56 @@ fn a_policy_pack_without_its_hash_is_refused() {
     let ran = world.probity(["trust", "--json"]);
     assert_eq!(ran.code, 64, "{ran:?}");
     assert!(ran.stdout.contains("policyPackHash"), "{ran:?}");
+}
+
+#[test]
+fn a_delegate_under_an_envelope_says_what_it_acts_on() {
+    let world = as_is();
+    world.write(
+        "request.yaml",
+        "task: x\ncommand: [touch, started]\ndecision_type: AccountQuarantine\n\
+         expect: ['text:,contains=x']\n",
+    );
+    assert_eq!(world.probity(["trust"]).code, 0);
+    let ran = world.probity(["run", "--request", "request.yaml", "--json"]);
+    assert_eq!((ran.code, ran.error_code()), (64, "action_undeclared".to_owned()), "{ran:?}");
+    assert!(!world.at("started").exists());
+}
+
+#[test]
+fn a_profiles_class_of_decisions_is_not_the_callers_to_change() {
+    let world = as_is();
+    world.write(
+        ".probity/agents/operator.md",
+        "---\ncommand: touch started\ndecision_type: AccountQuarantine\n---\n",
+    );
+    world.write("request.yaml", "task: x\nagent: operator\ndecision_type: Mine\n");
+    assert_eq!(world.probity(["trust"]).code, 0);
+    let ran = world.probity(["run", "--request", "request.yaml", "--json"]);
+    assert_eq!((ran.code, ran.error_code()), (64, "decision_type_taken".to_owned()), "{ran:?}");
+}
+
+#[test]
+fn a_callers_check_is_not_taken_for_a_method() {
+    let world = as_is();
+    let check = "expect: [{text: '', contains: done, id: status_check}]\n";
+    let ran = decide(&world, "tiny", "true", check);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let run = ran.json()["run_id"].as_str().unwrap().to_owned();
+    let shown = world.probity(["episode", "export", &run]);
+    assert_eq!(shown.json()["verification"]["result"], "na", "{shown:?}");
+    let taken = "expect: [{text: '', contains: done, id: method.status_check}]\n";
+    let ran = decide(&world, "medium", "true", taken);
+    assert_eq!((ran.code, ran.error_code()), (64, "request_reserved_id".to_owned()), "{ran:?}");
+}
+
+#[test]
+fn a_folder_with_a_policy_pack_alone_is_policy() {
+    let world = World::new();
+    world.write(
+        ".probity/envelopes/pack.json",
+        r#"{"policyPackId": "p", "version": "1", "issuedAt": "2026-02-11T19:55:03Z", "rules": {}}"#,
+    );
+    let ran = world.probity(["run", "x", "--json", "--", "true"]);
+    assert_eq!(ran.code, 64, "{ran:?}");
 }

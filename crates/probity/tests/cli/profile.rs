@@ -78,7 +78,11 @@ fn a_decision_may_come_in_a_file_and_its_class_on_the_command_line() {
         world.probity(args.iter().chain(&["--json", "--", "touch", "svc-demo"]))
     };
     let ran = run("decision.yaml");
-    assert_eq!((ran.code, &ran.json()["checks"][0]["id"]), (0, &"status_check".into()), "{ran:?}");
+    assert_eq!(
+        (ran.code, &ran.json()["checks"][0]["id"]),
+        (0, &"method.status_check".into()),
+        "{ran:?}"
+    );
     world.write("decision.json", "{\"actions\": [], \"actions\": []}");
     world.write("decision.txt", "");
     for (file, code) in
