@@ -67,7 +67,8 @@ async fn post_verify(
 }
 
 /// Every call is shown; every block is a reason. What could not be decided weighs less than a block,
-/// as it does between checks.
+/// as it does between checks. Calls that nobody objects to say nothing about the task, so that they
+/// never verify it.
 async fn tools(
     hook: &VerifyHook,
     ctx: &CheckContext,
@@ -84,13 +85,11 @@ async fn tools(
     }
     let mut reasons = Vec::new();
     let mut open = None;
-    let mut was_asked = false;
     for call in seen {
         let mut shown = about.clone();
         shown.extend(call);
         match hook.handler.handle(ctx, event, Value::Object(shown)).await? {
-            Reply::NotApplicable => continue,
-            Reply::Allow => {}
+            Reply::Allow | Reply::NotApplicable => {}
             Reply::Block { reason } => reasons.push(reason),
             Reply::Inconclusive { code, reason } => {
                 open.get_or_insert_with(|| Verdict::inconclusive(code.as_str(), reason));
@@ -104,16 +103,11 @@ async fn tools(
                 ));
             }
         }
-        was_asked = true;
     }
     if !reasons.is_empty() {
         return Ok(Answer::Verdict(Verdict::revise("hook_blocked", reasons.join("; "))));
     }
-    Ok(match (open, was_asked) {
-        (Some(open), _) => Answer::Verdict(open),
-        (None, true) => Answer::Verdict(Verdict::pass()),
-        (None, false) => Answer::NotApplicable,
-    })
+    Ok(open.map_or(Answer::NotApplicable, Answer::Verdict))
 }
 
 fn members(calls: &[impl serde::Serialize]) -> Vec<Map<String, Value>> {

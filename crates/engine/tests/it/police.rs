@@ -362,7 +362,7 @@ async fn every_call_and_every_result_is_shown() {
     let checks =
         [pre.check(VerifyEvent::ToolPre, "pre"), post.check(VerifyEvent::ToolPost, "post")];
     let ended = rig.run(rig.plan(caller(), checks)).await;
-    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Verified, "ok"));
+    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Unverified, "not_applicable"));
     let payloads = |hand: &Hand| hand.calls().into_iter().map(|it| it.payload).collect::<Vec<_>>();
     let calls = payloads(&pre);
     assert_eq!(calls.len(), 2);
@@ -402,7 +402,8 @@ async fn of_several_calls_the_worst_answer_decides() {
         (open(), block("b"), "revise", "hook_blocked", "b"),
         (open(), Reply::Allow, "inconclusive", "no_route", "dead"),
         (Reply::NotApplicable, open(), "inconclusive", "no_route", "dead"),
-        (Reply::NotApplicable, Reply::Allow, "pass", "ok", ""),
+        (Reply::NotApplicable, Reply::Allow, "not_applicable", "not_applicable", ""),
+        (Reply::Allow, Reply::Allow, "not_applicable", "not_applicable", ""),
     ];
     for (shell, browser, verdict, code, reason) in rows {
         let rig = Rig::new();
@@ -411,11 +412,36 @@ async fn of_several_calls_the_worst_answer_decides() {
         let (_, report) = rig.whole(plan).await;
         let check = &report.checks[0];
         assert_eq!(
-            (check.verdict, check.code.as_ref().unwrap().as_str(), check.reason.as_str()),
-            (verdict, code, reason),
+            (check.verdict, check.code.as_ref().map_or("not_applicable", Code::as_str)),
+            (verdict, code),
             "{shell:?} {browser:?}"
         );
+        assert_eq!(check.reason, reason, "{shell:?} {browser:?}");
         assert_eq!(hand.calls().len(), 2, "every call is seen");
+    }
+}
+
+/// Calls that nobody objects to say nothing about the task: only another check can pass it.
+#[tokio::test]
+async fn allowed_calls_never_verify() {
+    for event in [VerifyEvent::ToolPre, VerifyEvent::ToolPost] {
+        for (file, outcome) in [("out.txt", Outcome::Verified), ("none", Outcome::Exhausted)] {
+            let rig = Rig::new();
+            let delegate = FunctionDelegate::new("f", {
+                let path = rig.path().join("out.txt");
+                move |_| {
+                    std::fs::write(&path, "x").unwrap();
+                    std::future::ready(Ok(Answered::of(Claim {
+                        tool_calls: vec![call("c-1", "shell")],
+                        tool_results: vec![result("c-1", "ok")],
+                        ..Claim::text("done")
+                    })))
+                }
+            });
+            let checks = [Eye::file(&rig, file).check("out"), Hand::allows(&rig).check(event, "h")];
+            let (ended, report) = rig.whole(once(rig.plan(Arc::new(delegate), checks))).await;
+            assert_eq!((ended.outcome, report.checks[1].verdict), (outcome, "not_applicable"));
+        }
     }
 }
 
