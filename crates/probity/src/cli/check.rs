@@ -189,7 +189,14 @@ impl<'a> Checker<'a> {
     async fn request_file(&mut self, path: &Path) {
         match Request::load(path) {
             Ok(request) => {
-                let project = Project::find(&self.root).ok().flatten();
+                let project = match Project::find(&self.root) {
+                    Ok(project) => project,
+                    Err(error) => {
+                        let message = format!("without the project, which is broken: {error}");
+                        self.checked.warning(self.name(path, ""), error.code(), message);
+                        None
+                    }
+                };
                 self.request(path, request, project.as_ref()).await;
             }
             Err(error) => self.broken(path, error.code(), &error.to_string()),

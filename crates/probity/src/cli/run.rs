@@ -18,9 +18,10 @@ use uuid::Uuid;
 use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
 use super::present::{Asked, Asks};
 use super::progress::Progress;
-use super::source::{read_text, read_yaml};
+use super::source::read_text;
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
+use crate::request::yaml;
 use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
 
 /// Runs a delegate under the gate, or takes an interrupted run up again.
@@ -309,7 +310,9 @@ fn read_decision(path: &Path) -> Result<Value, CliError> {
     };
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => parse_ijson(text.as_bytes()).map_err(|error| invalid(error.to_string())),
-        Some("yaml" | "yml") => read_yaml(&text).map_err(invalid),
+        Some("yaml" | "yml") => {
+            yaml(&text).map_err(|error| invalid(error.without_snippet().to_string()))
+        }
         _ => Err(invalid("name it .json, .yaml or .yml".to_owned())),
     }
 }

@@ -5,7 +5,6 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use probity_policy::{Envelope, Format, Pack};
-use serde_json::Value;
 
 use super::CliError;
 use crate::ProjectError;
@@ -62,17 +61,4 @@ pub(super) fn format_of(path: &Path) -> Format {
         Some("json") => Format::Json,
         _ => Format::Yaml,
     }
-}
-
-/// A value in YAML, read as requests are: nothing stands for anything else, and `off` is a word.
-///
-/// # Errors
-/// What is wrong, in words.
-pub(super) fn read_yaml(text: &str) -> Result<Value, String> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: 64, max_aliases: 0, max_anchors: 0 },
-        strict_booleans: true,
-    };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| error.without_snippet().to_string())
 }

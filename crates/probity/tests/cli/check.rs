@@ -68,7 +68,8 @@ fn scripts_are_compiled_and_their_examples_run() {
         assert_eq!(checked["findings"][0]["code"], code, "{checked}");
     }
     let all = world.probity(["check", "--json"]).json();
-    assert_eq!(all["findings"].as_array().map(Vec::len), Some(3), "{all}");
+    let all = all["findings"].as_array().unwrap();
+    assert_eq!(all.iter().filter(|it| it["state"] == "error").count(), 3, "{all:?}");
 }
 
 #[test]

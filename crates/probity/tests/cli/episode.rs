@@ -53,7 +53,7 @@ fn the_episode_of_a_verified_run_is_accepted_wherever_it_is_read() {
     assert!(ran.stdout.starts_with(&format!("accepted  episode.json  episode {run}\n")), "{ran:?}");
     assert!(
         ran.stdout
-            .ends_with("1 document: 1 accepted, 0 rejected; held against 1 envelopes, 0 packs\n"),
+            .ends_with("1 document: 1 accepted, 0 rejected; held against 1 envelope, 0 packs\n"),
         "{ran:?}"
     );
     let with_receipt = verify(&world, &["episode.json", "--receipt", "receipt.json"]);

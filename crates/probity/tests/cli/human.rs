@@ -116,3 +116,32 @@ fn an_escalated_run_is_waived_continued_or_rejected_and_not_approved() {
         assert!(ran.stdout.contains(told), "{words:?}: {ran:?}");
     }
 }
+
+#[test]
+fn an_action_that_needs_approval_is_not_started_before_somebody_says_so() {
+    let world = crate::decision::as_is();
+    world.write(
+        "decision.json",
+        r#"{"actions": [{"actionId": "a1", "actionType": "quarantine", "blastRadiusTier": "medium",
+            "targetRefs": [{"type": "account", "id": "svc-demo"}], "constraints": {},
+            "authorization": {"mode": "hitl"}, "idempotencyKey": "k1",
+            "rollbackPlan": {"type": "revert"}}]}"#,
+    );
+    assert_eq!(world.probity(["trust"]).code, 0);
+    let args = ["run", "x", "--id", "it", "--decision-type", "AccountQuarantine"];
+    let more = ["--decision", "decision.json", "--", "touch", "svc-demo"];
+    let asked = world.probity(args.iter().chain(&more));
+    assert_eq!(asked.code, 7, "{asked:?}");
+    assert!(!world.at("svc-demo").exists());
+    assert!(
+        asked.stdout.contains(
+            "fallback  to hitl at claim 1, because of approval\n\
+             ESCALATED: an action needs the approval of a human, and nothing was done\n"
+        ),
+        "{asked:?}"
+    );
+    assert!(asked.stderr.contains("log answer it --by NAME --continue 1"), "{asked:?}");
+    assert_eq!(answer(&world, &["--by", "Ada", "--continue", "1"]).code, 0);
+    let episode = world.probity(["episode", "show", "it", "--json"]).json();
+    assert_eq!(episode["actions"][0]["authorization"]["approver"], "Ada");
+}

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::Checker;
 use crate::cli::documents::{self, Audited, Input};
-use crate::cli::source::{format_of, read_text, read_yaml};
+use crate::cli::source::{format_of, read_text};
+use crate::request::yaml;
 
 /// What a JSON or YAML file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl Shape {
         let text = read_text(path, MAX_DOCUMENT_BYTES).unwrap_or_default();
         let value: Option<Value> = match path.extension().and_then(|ending| ending.to_str()) {
             Some("json") => serde_json::from_str(&text).ok(),
-            Some("yaml" | "yml") => read_yaml(&text).ok(),
+            Some("yaml" | "yml") => yaml(&text).ok(),
             _ => None,
         };
         value.as_ref().map_or(Self::Request, Self::of)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::request::{Format, Request};
+use crate::request::{Format, Request, yaml};
 
 /// Bytes of a file that is taken apart.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -30,7 +30,7 @@ pub(super) fn problems(path: &Path) -> Vec<Problem> {
     };
     let value = match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => serde_json::from_str(&text).ok(),
-        Some("yaml" | "yml") => serde_saphyr::from_str(&text).ok(),
+        Some("yaml" | "yml") => yaml(&text).ok(),
         Some("toml") => toml::from_str(&text).ok(),
         _ => None,
     };

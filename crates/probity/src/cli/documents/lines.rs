@@ -9,7 +9,7 @@ use probity_audit::MAX_DOCUMENT_BYTES;
 /// Lines of one batch, at most.
 const MAX_LINES: usize = 256;
 /// Bytes after which a batch is full.
-const FULL_BYTES: usize = 1 << 20;
+const FULL_BYTES: usize = 1 << 18;
 
 /// Some lines.
 #[derive(Debug)]

@@ -256,17 +256,17 @@ impl Summary {
     }
 
     fn text(&self) -> String {
-        let plural = if self.documents == 1 { "" } else { "s" };
-        let mut text = format!(
-            "{} document{plural}: {} accepted, {} rejected",
-            self.documents, self.accepted, self.rejected
-        );
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let Self { documents, accepted, rejected, .. } = self;
+        let s = plural(*documents);
+        let mut text = format!("{documents} document{s}: {accepted} accepted, {rejected} rejected");
         if self.unread > 0 {
             text.push_str(&format!(", {} not read", self.unread));
         }
         if self.envelopes > 0 || self.packs > 0 {
             let (envelopes, packs) = (self.envelopes, self.packs);
-            text.push_str(&format!("; held against {envelopes} envelopes, {packs} packs"));
+            let (a, b) = (plural(envelopes as u64), plural(packs as u64));
+            text.push_str(&format!("; held against {envelopes} envelope{a}, {packs} pack{b}"));
         }
         text.push('\n');
         text

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use probity_core::{Code, Judgement, Outcome};
+use probity_core::{Code, Judgement, Outcome, Trigger};
 use probity_engine::{AttemptReport, CheckReport, Report};
 
 use super::{Asks, Style, Tone, block, line};
@@ -58,6 +58,9 @@ pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> 
             let name = asks.map_or_else(|| "NAME".to_owned(), |asks| name(&asks.who));
             format!("probity log answer {run} --by {name} --approve (or --revise, --reject)")
         }
+        Some(Outcome::Escalated) if wants_approval(report) => {
+            format!("probity log answer {run} --by NAME --continue 1 (or --reject)")
+        }
         Some(Outcome::Escalated) => {
             format!("probity log answer {run} --by NAME --waive (or --continue N, --reject)")
         }
@@ -100,7 +103,7 @@ fn around(text: &mut String, report: &Report, style: Style, detail: Detail) {
         let (turn, step) = (fallen.turn, fallen.step.as_str());
         let trigger = serde_json::to_value(fallen.trigger).unwrap_or_default();
         let trigger = trigger.as_str().unwrap_or_default().replace('_', " ");
-        push_line(text, &format!("{flag}  claim {turn} by {step}, because of {trigger}"));
+        push_line(text, &format!("{flag}  to {step} at claim {turn}, because of {trigger}"));
     }
     if report.edited {
         let flag = style.paint(Tone::Warn, "note");
@@ -264,6 +267,9 @@ fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
     if let Some(check) = &report.waits_for {
         return waits(report, check, asks);
     }
+    if report.outcome == Some(Outcome::Escalated) && wants_approval(report) {
+        return vec!["an action needs the approval of a human, and nothing was done".to_owned()];
+    }
     match report.outcome {
         Some(Outcome::Verified) => Vec::new(),
         None => vec!["the run was interrupted, or another process still drives it".to_owned()],
@@ -286,6 +292,12 @@ fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
         }
         Some(Outcome::DelegateFailed | Outcome::Cancelled) => ended(report),
     }
+}
+
+/// Whether the run asks for leave to act, before the delegate was started.
+fn wants_approval(report: &Report) -> bool {
+    let last = report.degraded.last();
+    report.history.is_empty() && last.is_some_and(|fallen| fallen.trigger == Trigger::Approval)
 }
 
 /// Whom the run waits for, and the way to answer.
