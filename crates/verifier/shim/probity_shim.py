@@ -12,6 +12,7 @@ verify_output(output, agent_ctx, execution_ctx)     verdict
   a value                                             pass, and the value replaces the output
   raises VerificationRejected                         revise, with its message, code and metadata
   raises FatalAgentError                              fail
+  raises ImportError                                  none: the program ends with a traceback
   raises anything else                                inconclusive, a system error
   there is no output                                  inconclusive
   the output does not fit the parameter's model       revise
@@ -22,24 +23,39 @@ a bare bool from the second: what they come to is not for this program to guess.
 
 `engine.verifier_base` is defined here, and `factorial`, `factorial.exceptions` and `pydantic` where
 they are not installed; that stand-in of `BaseModel` knows defaults, nesting and plain types.
-Modules beside FILE can be imported; those of the system come first. What the verifier prints goes to
-standard error.
+What the verifier prints goes to standard error.
+
+FILE is under seal, and nothing else of the verifier is. So it imports the standard library and
+installed packages, and no module that lies in the workspace or beside FILE: whoever can write there
+would decide the verdict. This program asks for `python3 -I`, which leaves the workspace out, and takes
+out what links and editable installs put in.
 """
 
 import sys
 
+if not sys.flags.isolated:
+    sys.exit("the verifier must run in isolated mode, where no module of the workspace is imported: python3 -I")
 sys.dont_write_bytecode = True
 
 import asyncio
 import dataclasses
+import importlib.machinery
 import importlib.util
 import inspect
 import json
 import os
 import re
+import site
+import sysconfig
 import traceback
 import types
 import typing
+
+
+ONLY_INSTALLED = (
+    "a verifier imports only the standard library and installed packages, no module beside its file: "
+    "put helpers into the same file, or install them"
+)
 
 
 @dataclasses.dataclass
@@ -114,6 +130,22 @@ def fitted(name, kind, value):
     if kind in (str, int, float, bool) and type(value) is not kind:
         raise ValueError("`%s` must be %s, got %s" % (name, kind.__name__, type(value).__name__))
     return value
+
+
+def forget_uninstalled():
+    """Leaves the ways to the standard library and the installed packages, and no other."""
+    roots = [os.path.dirname(os.__file__), sysconfig.get_path("platstdlib"), *site.getsitepackages()]
+    roots = [os.path.realpath(root) for root in roots]
+
+    def is_installed(entry):
+        folder = os.path.realpath(entry)
+        return any(folder == root or folder.startswith(root + os.sep) for root in roots)
+
+    sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and is_installed(entry)]
+    # The finders of editable installs lead anywhere.
+    machinery = importlib.machinery
+    sys.meta_path[:] = [machinery.BuiltinImporter, machinery.FrozenImporter, machinery.PathFinder]
+    sys.path_importer_cache.clear()
 
 
 def define(name, **members):
@@ -260,11 +292,15 @@ def judge_output(function, first, given):
     if hasattr(model, "model_validate"):
         try:
             output = model.model_validate(output)
+        except ImportError:
+            raise
         except Exception as error:
             return refusal("revise", ValueError("the output is not valid: %s" % error))
     named = filled(function, given, output)
     try:
         answer = call(function, output, **named)
+    except ImportError:
+        raise
     except Exception as error:
         if is_named(error, "VerificationRejected"):
             return refusal("revise", error)
@@ -280,13 +316,7 @@ def judge_output(function, first, given):
     return {"verified": True, "output": plain(answer)}
 
 
-def main():
-    path, name = sys.argv[1:]
-    # The verdict goes where standard output was; what the verifier prints does not.
-    verdict = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    given = json.load(sys.stdin.buffer)
-    sys.path.append(os.path.dirname(os.path.abspath(path)))
+def answered(path, name, given):
     define_modules()
     function = getattr(load(path), name)
     first = next(iter(inspect.signature(function).parameters), "")
@@ -294,8 +324,22 @@ def main():
         answer = of_result(call(function, given["context"]))
         if answer is None:
             print("the verifier returned None", file=sys.stderr)
-    else:
-        answer = judge_output(function, first, given)
+        return answer
+    return judge_output(function, first, given)
+
+
+def main():
+    path, name = sys.argv[1:]
+    # The verdict goes where standard output was; what the verifier prints does not.
+    verdict = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    given = json.load(sys.stdin.buffer)
+    forget_uninstalled()
+    try:
+        answer = answered(path, name, given)
+    except ImportError:
+        traceback.print_exc()
+        sys.exit(ONLY_INSTALLED)
     json.dump(answer, verdict, allow_nan=False)
     verdict.close()
 

@@ -122,11 +122,6 @@ fn the_verifier_of_seed_001_runs_as_printed() {
     let fault = judge(&bed, SEED_001, "verify").unwrap_err();
     assert_eq!(fault.code.as_str(), "external_exit");
     assert!(fault.message.contains("name 'fetch_status' is not defined"), "{fault}");
-    // Where it is a module beside the file, it is found there.
-    save(&bed, "status.py", &own.replace("id + '.status'", "'acct-7.status'"));
-    bed.write("acct-7.status", "active");
-    let source = format!("from status import fetch_status\n{SEED_001}");
-    assert_eq!(says(&bed, &source, "verify"), "pass");
     assert!(!bed.outside().join("__pycache__").exists());
 }
 
@@ -214,9 +209,93 @@ fn what_the_delegate_left_in_the_workspace_is_not_imported() {
     let source = "from engine.verifier_base import VerificationResult\n\
                   def verify(context):\n    return VerificationResult('fail')\n";
     assert_eq!(says(&bed, source, "verify"), "revise verify_failed");
-    // Beside the file, too, modules of the system come first.
     save(&bed, "json.py", planted);
     assert_eq!(says(&bed, source, "verify"), "revise verify_failed");
+}
+
+/// A module that says what the delegate wants, beside the verifier's file and in the workspace, as
+/// a file and as a package.
+fn plant(bed: &Bed) {
+    let verdict = "def judge(): return True\n";
+    std::fs::create_dir_all(bed.outside().join("lib")).unwrap();
+    for name in ["core.py", "lib/__init__.py", "lib/core.py"] {
+        save(bed, name, verdict);
+        bed.write(name, verdict);
+    }
+}
+
+#[test]
+fn modules_beside_the_file_are_not_imported() {
+    let mut bed = bed();
+    bed.claim.output = Some(json!({"n": 1}));
+    plant(&bed);
+    for import in [
+        "import core",
+        "from core import judge",
+        "import lib.core",
+        "from lib import core",
+        "from lib.core import judge",
+        "from . import core",
+        "from .core import judge",
+        "import importlib; importlib.import_module('lib.core')",
+    ] {
+        for (source, name) in [
+            (format!("{import}\ndef verify(context):\n    return True\n"), "verify"),
+            (format!("def check(output):\n    {import}\n    return output\n"), "check"),
+        ] {
+            let fault = judge(&bed, &source, name).unwrap_err();
+            assert_eq!(fault.code.as_str(), "external_exit", "{source}");
+            let told = "put helpers into the same file, or install them";
+            assert!(fault.message.contains(told), "{source}: {fault}");
+        }
+    }
+    // What falls back where there is no such module does so.
+    let source = "try:\n    from core import judge\nexcept ImportError:\n    judge = lambda: False\n\
+                  def verify(context):\n    return judge()\n";
+    assert_eq!(says(&bed, source, "verify"), "revise not_verified");
+    let fault = judge(&bed, "from lib.core import judge\n", "verify").unwrap_err();
+    assert!(fault.message.contains("No module named 'lib'"), "{fault}");
+}
+
+#[test]
+fn a_verifier_in_the_workspace_imports_nothing_of_it() {
+    let bed = bed();
+    plant(&bed);
+    bed.write("verifier.py", "from core import judge\ndef verify(context):\n    return judge()\n");
+    assert_eq!(
+        brief(&run(&bed, ExternalSpec::python("verifier.py", "verify"))),
+        "fault external_exit"
+    );
+}
+
+#[test]
+fn no_other_way_leads_to_modules_that_are_not_installed() {
+    let bed = bed();
+    plant(&bed);
+    let source = "from core import judge\ndef verify(context):\n    return judge()\n";
+    let path = save(&bed, "v.py", source);
+    // As a link in a folder of packages does it, and as the finder of an editable install does.
+    let finder = "import importlib.util as u\nclass Finder:\n    def find_spec(name, *_): \
+                  return u.spec_from_file_location(name, 'core.py') if name == 'core' else None\n\
+                  sys.meta_path.insert(0, Finder)";
+    for way in ["sys.path.append(os.getcwd())", "sys.path.insert(0, '')", finder] {
+        let line = format!(
+            "exec python3 -I -B -c \"import os, sys\n{way}\nexec(os.environ['PROBITY_PYTHON_SHIM'])\" \
+             '{}' verify",
+            path.display()
+        );
+        // The way is one: without the program that closes it, the module is found.
+        let open =
+            line.replace("exec(os.environ['PROBITY_PYTHON_SHIM'])", "import core; print('true')");
+        let spec = |line| ExternalSpec { line, ..ExternalSpec::default() };
+        assert_eq!(brief(&run(&bed, spec(open))), "pass", "{way}");
+        assert_eq!(brief(&run(&bed, spec(line))), "fault external_exit", "{way}");
+    }
+    let mut spec = ExternalSpec::python(&path, "verify");
+    spec.line = spec.line.replace(" -I ", " ");
+    let fault = run(&bed, spec).unwrap_err();
+    assert_eq!(fault.code.as_str(), "external_exit");
+    assert!(fault.message.contains("isolated mode"), "{fault}");
 }
 
 #[test]
@@ -280,6 +359,7 @@ fn what_a_verifier_of_an_output_does() {
         ("def check(output): raise FatalAgentError('never')", "fail not_verified"),
         // Everything else is a system error: the claim is neither accepted nor charged for it.
         ("def check(output): return output['nothing']", "inconclusive inconclusive"),
+        ("def check(output): raise ImportError('broken')", "fault external_exit"),
         ("def check(output): return None", "fault external_output"),
         ("def check(output): return False", "fault external_output"),
         ("def check(output, other): return output", "fault external_exit"),
