@@ -46,6 +46,7 @@ use regex::bytes::{Regex, RegexBuilder};
 pub use changes_only::ChangesOnly;
 pub use command::Command;
 pub(crate) use command::shell;
+pub use database::ReadOnlyDatabase;
 pub use dir::Dir;
 pub use file::File;
 pub use git::{BASELINE_PRESENT, Git, baseline};

@@ -1,21 +1,18 @@
 //! A SQLite database that is asked one question, without writing.
 
+mod read_only;
+
 use std::cmp::Ordering;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
 use serde_json::{Map, Number, Value};
 
-use super::{document, first_words};
+pub use read_only::ReadOnlyDatabase;
 
-/// How long a lock is waited for; the check is tried again after it.
-const BUSY_WAIT: Duration = Duration::from_millis(500);
-/// Bytes of a row.
-const MAX_VALUE_BYTES: i32 = 16 << 20;
+use super::{document, first_words};
 
 /// The first row that the query gives. `?1` in it is bound to `id`.
 ///
@@ -27,22 +24,9 @@ pub(super) fn ask(
     id: Option<&str>,
     limit: Duration,
 ) -> Result<Option<Row>, AskError> {
-    let deadline = Instant::now().checked_add(limit);
-    // The path has no links left; one that is put there now is refused.
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = match idle_log(at) {
-        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?,
-        None => Connection::open_with_flags(at, flags)?,
-    };
-    db.busy_timeout(BUSY_WAIT.min(limit))?;
-    db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
-    db.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
-    let watch = Watch::start(db.get_interrupt_handle(), deadline);
-    let answered = read(&db, query, id);
-    let late = watch.stop();
+    let db = ReadOnlyDatabase::open(at, Instant::now().checked_add(limit))?;
+    let answered = read(db.connection(), query, id);
+    let late = db.close();
     match answered {
         Err(AskError::Sqlite(error))
             if late && error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
@@ -176,22 +160,6 @@ impl Answer {
     }
 }
 
-/// The address under which a database with a write-ahead log is read as it lies there. Only when
-/// nobody has it open and the log is empty: opening it the usual way would leave two files beside it.
-fn idle_log(at: &Path) -> Option<String> {
-    let beside = |suffix: &str| {
-        let mut name = at.as_os_str().to_owned();
-        name.push(suffix);
-        std::fs::symlink_metadata(name).ok()
-    };
-    let mut header = [0; 20];
-    std::fs::File::open(at).and_then(|mut file| file.read_exact(&mut header)).ok()?;
-    let has_log = header.get(18) == Some(&2);
-    let idle = beside("-shm").is_none() && beside("-wal").is_none_or(|log| log.len() == 0);
-    let url = url::Url::from_file_path(at).ok()?;
-    (has_log && idle).then(|| format!("{url}?immutable=1"))
-}
-
 fn read(db: &Connection, query: &str, id: Option<&str>) -> Result<Option<Row>, AskError> {
     let mut statement = db.prepare(query)?;
     if !statement.readonly() {
@@ -215,32 +183,4 @@ fn read(db: &Connection, query: &str, id: Option<&str>) -> Result<Option<Row>, A
         others.push(Answer::of(row.get_ref(column)?));
     }
     Ok(Some(Row { first, others, names }))
-}
-
-/// Interrupts a query at its deadline, unless it ended before.
-struct Watch {
-    done: std::sync::mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<bool>,
-}
-
-impl Watch {
-    fn start(handle: rusqlite::InterruptHandle, deadline: Option<Instant>) -> Self {
-        let (done, ended) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let left =
-                deadline.map_or(Duration::MAX, |it| it.saturating_duration_since(Instant::now()));
-            let late = ended.recv_timeout(left) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
-            if late {
-                handle.interrupt();
-            }
-            late
-        });
-        Self { done, thread }
-    }
-
-    /// Whether the deadline came first.
-    fn stop(self) -> bool {
-        drop(self.done);
-        self.thread.join().unwrap_or(false)
-    }
 }

@@ -6,6 +6,7 @@ mod bed;
 mod changes_only;
 mod command;
 mod compare;
+mod database;
 mod dir;
 mod expect;
 mod external;
