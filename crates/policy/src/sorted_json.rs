@@ -10,11 +10,8 @@
 
 use std::io::Write;
 
-use probity_record::canonical::MAX_DEPTH;
+use probity_record::canonical::{MAX_DEPTH, spelled};
 use serde_json::{Map, Number, Value};
-
-/// The key under which serde_json hands a number over as text in some builds.
-pub(crate) const SPELLED: &str = "$serde_json::private::Number";
 
 /// The value has no such form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -127,14 +124,6 @@ fn write_members<'a>(
 
 fn deeper(depth: usize) -> Result<usize, SortedJsonError> {
     if depth >= MAX_DEPTH { Err(SortedJsonError::TooDeep) } else { Ok(depth + 1) }
-}
-
-/// The number that a map of one member spells.
-pub(crate) fn spelled(map: &Map<String, Value>) -> Option<Number> {
-    match map.get(SPELLED) {
-        Some(Value::String(text)) if map.len() == 1 => text.parse().ok(),
-        _ => None,
-    }
 }
 
 fn write_string(out: &mut Vec<u8>, text: &str) {

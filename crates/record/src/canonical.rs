@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 pub use check::{NotCanonical, check, is_canonical};
-pub use parse::{ParseError, parse_ijson, parse_strict};
+pub use number::spelled;
+pub use parse::{ParseError, ReadError, parse_ijson, parse_strict, read_once};
 
 pub(crate) use number::Decimal;
 

@@ -1,16 +1,10 @@
 //! Strict reading: text to a value that lost nothing, then the schema, then the type.
 
-use std::cell::Cell;
-use std::fmt;
-
-use probity_record::canonical::{MAX_DEPTH, MAX_SAFE_INTEGER};
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
-};
+use probity_record::canonical::{MAX_DEPTH, MAX_SAFE_INTEGER, read_once, spelled};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use super::{PolicyFinding, PolicyFindings, Schema, under};
-use crate::sorted_json::spelled;
 
 /// The largest document, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
@@ -40,38 +34,42 @@ pub(crate) fn read(text: &str, format: Format) -> Result<Document, PolicyFinding
         );
         return Err(PolicyFinding::error("policy_too_large", "", message).into());
     }
-    let twice = Cell::new(false);
-    let seed = Strict { depth: 0, twice: &twice };
     let value = match format {
-        Format::Json => read_json(text, seed),
-        Format::Yaml => read_yaml(text, seed),
+        Format::Json => read_json(text),
+        Format::Yaml => read_yaml(text),
     };
-    let value = value.map_err(|detail| {
-        if twice.get() {
-            let message = format!("a key occurs twice: {detail}; keep one of them");
-            return PolicyFinding::error("policy_key_twice", "", message);
-        }
-        let name = if format == Format::Json { "JSON" } else { "YAML" };
-        PolicyFinding::error("policy_syntax", "", format!("not {name}: {detail}; correct it"))
-    })?;
-    Document::new(value)
+    Document::new(value?)
 }
 
-fn read_json(text: &str, seed: Strict<'_>) -> Result<Value, String> {
+fn read_json(text: &str) -> Result<Value, PolicyFinding> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = seed.deserialize(&mut reader).map_err(|error| error.to_string())?;
-    reader.end().map_err(|error| error.to_string())?;
+    let value = read_once(&mut reader);
+    let value = value.map_err(|why| refusal("JSON", why.is_key_twice, &why.error))?;
+    reader.end().map_err(|error| refusal("JSON", false, &error))?;
     Ok(value)
 }
 
-fn read_yaml(text: &str, seed: Strict<'_>) -> Result<Value, String> {
-    let told = |error: serde_saphyr::Error| {
-        if matches!(error.without_snippet(), serde_saphyr::Error::DuplicateMappingKey { .. }) {
-            seed.twice.set(true);
-        }
-        error.without_snippet().to_string()
-    };
-    serde_saphyr::with_deserializer_from_str(text, |reader| seed.deserialize(reader)).map_err(told)
+fn read_yaml(text: &str) -> Result<Value, PolicyFinding> {
+    let mut is_twice = false;
+    let value = serde_saphyr::with_deserializer_from_str(text, |reader| {
+        read_once(reader).map_err(|why| {
+            is_twice = why.is_key_twice;
+            why.error
+        })
+    });
+    value.map_err(|error| {
+        let error = error.without_snippet();
+        // This reader sees most of them itself.
+        is_twice |= matches!(error, serde_saphyr::Error::DuplicateMappingKey { .. });
+        refusal("YAML", is_twice, error)
+    })
+}
+
+fn refusal(name: &str, is_twice: bool, error: &dyn std::fmt::Display) -> PolicyFinding {
+    if is_twice {
+        return PolicyFinding::error("policy_key_twice", "", format!("{error}; keep one of them"));
+    }
+    PolicyFinding::error("policy_syntax", "", format!("not {name}: {error}; correct it"))
 }
 
 impl Document {
@@ -144,95 +142,4 @@ fn plain_number(number: &Number, place: &str) -> Result<Number, PolicyFinding> {
     let is_whole = double.fract() == 0.0;
     let exact = whole.filter(|whole| is_whole && whole.unsigned_abs() <= MAX_SAFE_INTEGER);
     Ok(exact.map_or_else(|| number.clone(), Number::from))
-}
-
-#[derive(Clone, Copy)]
-struct Strict<'a> {
-    depth: usize,
-    twice: &'a Cell<bool>,
-}
-
-impl Strict<'_> {
-    fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.depth >= MAX_DEPTH {
-            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH}")));
-        }
-        Ok(Self { depth: self.depth + 1, ..self })
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
-        Ok(Value::Bool(v))
-    }
-
-    fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
-        Ok(Value::Number(v.into()))
-    }
-
-    fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
-        Ok(Value::Number(v.into()))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Value, E> {
-        Number::from_f64(v).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
-    }
-
-    fn visit_str<E>(self, v: &str) -> Result<Value, E> {
-        Ok(Value::String(v.to_owned()))
-    }
-
-    fn visit_string<E>(self, v: String) -> Result<Value, E> {
-        Ok(Value::String(v))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
-        reader.deserialize_any(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let inner = self.inside()?;
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(inner)? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let inner = self.inside()?;
-        let mut map = Map::new();
-        while let Some(key) = access.next_key::<String>()? {
-            if map.contains_key(&key) {
-                self.twice.set(true);
-                return Err(A::Error::custom(format_args!("key `{key}`")));
-            }
-            let value = access.next_value_seed(inner)?;
-            map.insert(key, value);
-        }
-        // In some builds serde_json hands a number over as a map that spells it.
-        Ok(spelled(&map).map_or(Value::Object(map), Value::Number))
-    }
 }

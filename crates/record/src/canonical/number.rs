@@ -6,8 +6,10 @@ use serde_json::{Map, Number, Value};
 /// crate asks for its `arbitrary_precision`, as the script language does.
 pub(super) const SPELLED: &str = "$serde_json::private::Number";
 
-/// The number that such a map of one member spells.
-pub(super) fn spelled(map: &Map<String, Value>) -> Option<Number> {
+/// The number that a map of one member spells: so serde_json hands numbers over in builds in which it
+/// keeps their text. `None` for every other map.
+#[must_use]
+pub fn spelled(map: &Map<String, Value>) -> Option<Number> {
     match map.get(SPELLED) {
         Some(Value::String(text)) if map.len() == 1 => text.parse().ok(),
         _ => None,

@@ -1,6 +1,7 @@
 //! Parsing that refuses what `serde_json::Value` would let through: duplicate keys, and in the
 //! records' profile every number that is not a safe integer.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -41,9 +42,34 @@ pub fn parse_ijson(bytes: &[u8]) -> Result<Value, ParseError> {
     parse(bytes, Profile::Jcs)
 }
 
+/// Why [`read_once`] gives no value.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct ReadError<E> {
+    /// Whether it is a key that occurs twice.
+    pub is_key_twice: bool,
+    /// What the reader says, with the place if it knows it.
+    pub error: E,
+}
+
+/// Reads one value of any reader that describes itself, JSON or not. A key that occurs twice in one
+/// map is refused, and more than [`MAX_DEPTH`] levels. Numbers stay as they are written: in builds in
+/// which serde_json keeps a number's text, with all its digits. What follows the value is the
+/// caller's to judge.
+///
+/// # Errors
+/// [`ReadError`] with the reader's own error.
+pub fn read_once<'de, D: Deserializer<'de>>(reader: D) -> Result<Value, ReadError<D::Error>> {
+    let twice = Cell::new(false);
+    let value = Strict { profile: None, depth: 0, twice: &twice }.deserialize(reader);
+    value.map_err(|error| ReadError { is_key_twice: twice.get(), error })
+}
+
 fn parse(bytes: &[u8], profile: Profile) -> Result<Value, ParseError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict { profile, depth: 0 }.deserialize(&mut reader);
+    let twice = Cell::new(false);
+    let strict = Strict { profile: Some(profile), depth: 0, twice: &twice };
+    let value = strict.deserialize(&mut reader);
     if profile == Profile::Record
         && value.is_ok()
         && let Some((line, column)) = minus_zero(bytes)
@@ -84,12 +110,15 @@ fn plain_message(error: &serde_json::Error) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Strict {
-    profile: Profile,
+struct Strict<'a> {
+    /// `None`: numbers as they are written.
+    profile: Option<Profile>,
     depth: usize,
+    /// Set when a key occurs twice.
+    twice: &'a Cell<bool>,
 }
 
-impl Strict {
+impl Strict<'_> {
     fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH}")));
@@ -98,14 +127,14 @@ impl Strict {
     }
 
     fn integer<E: serde::de::Error>(self, number: Number, magnitude: u64) -> Result<Value, E> {
-        if self.profile == Profile::Record && magnitude > MAX_SAFE_INTEGER {
+        if self.profile == Some(Profile::Record) && magnitude > MAX_SAFE_INTEGER {
             return Err(E::custom(format_args!("integer `{number}` is beyond ±(2^53 − 1)")));
         }
         Ok(Value::Number(number))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -113,11 +142,11 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+        f.write_str("a value")
     }
 
     fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
@@ -133,7 +162,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Value, E> {
-        if self.profile == Profile::Record {
+        if self.profile == Some(Profile::Record) {
             return Err(E::custom(format_args!(
                 "number `{v}` is not an integer within ±(2^53 − 1)"
             )));
@@ -153,6 +182,14 @@ impl<'de> Visitor<'de> for Strict {
         Ok(Value::Null)
     }
 
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let inner = self.inside()?;
         let mut items = Vec::new();
@@ -167,12 +204,17 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             if map.contains_key(&key) {
+                self.twice.set(true);
                 return Err(A::Error::custom(format_args!("key `{key}` occurs twice")));
             }
             let value = access.next_value_seed(inner)?;
             map.insert(key, value);
         }
-        match spelled(&map).and_then(|number| number.as_f64()) {
+        let number = spelled(&map);
+        if self.profile.is_none() {
+            return Ok(number.map_or(Value::Object(map), Value::Number));
+        }
+        match number.and_then(|number| number.as_f64()) {
             Some(double) => self.visit_f64(double),
             None if map.contains_key(SPELLED) => Err(A::Error::custom("not a finite number")),
             None => Ok(Value::Object(map)),

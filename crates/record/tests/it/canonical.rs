@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use probity_record::canonical::{
     self, MAX_DEPTH, MAX_SAFE_INTEGER, Problem, is_canonical, jcs, parse_ijson, parse_strict,
-    to_canonical,
+    read_once, spelled, to_canonical,
 };
 use proptest::prelude::*;
 use serde::Serialize;
@@ -153,6 +153,53 @@ fn strict_parsing_refuses_what_a_value_would_hide() {
     assert_eq!(free, json!({ "a": null, "b": [-1, "A"] }));
     let error = parse_strict(b"{\"a\":1,\n\"a\":2}").unwrap_err();
     assert_eq!((error.line, error.message.as_str()), (2, "key `a` occurs twice"));
+}
+
+#[test]
+fn what_is_read_once_keeps_its_numbers_and_has_each_key_once() {
+    let read = |text: &str| read_once(&mut serde_json::Deserializer::from_str(text));
+    for text in [
+        "null",
+        "[true,1.0,1e2,-0,-0.0,9007199254740993,18446744073709551615,1e300]",
+        "18446744073709551616",
+        r#"{"b":[{"a":"x"}],"a":{"a":null}}"#,
+    ] {
+        let wanted: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(read(text).unwrap(), wanted, "{text}");
+    }
+    for (text, is_key_twice) in [
+        (r#"{"a":1,"a":1}"#, true),
+        (r#"[{"b":{"a":1,"\u0061":2}}]"#, true),
+        ("{", false),
+        (r#"{"a":tru}"#, false),
+    ] {
+        let error = read(text).unwrap_err();
+        assert_eq!(error.is_key_twice, is_key_twice, "{text}");
+        assert_eq!(error.to_string(), error.error.to_string(), "{text}");
+    }
+    let twice = read("{\"k\":1,\n\"k\":2}").unwrap_err().to_string();
+    assert!(twice.starts_with("key `k` occurs twice at line 2"), "{twice}");
+    // A reader without a bound of its own is stopped here.
+    let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!([inner]));
+    read_once(nested(MAX_DEPTH)).unwrap();
+    assert!(!read_once(nested(MAX_DEPTH + 1)).unwrap_err().is_key_twice);
+}
+
+#[test]
+fn a_map_of_one_member_can_spell_a_number() {
+    let key = "$serde_json::private::Number";
+    for (map, number) in [
+        (json!({key: "1.5"}), Some(1.5)),
+        (json!({key: "12"}), Some(12.0)),
+        (json!({key: "x"}), None),
+        (json!({key: 1}), None),
+        (json!({key: "1", "a": 1}), None),
+        (json!({"a": "1"}), None),
+        (json!({}), None),
+    ] {
+        let read = spelled(map.as_object().unwrap()).and_then(|number| number.as_f64());
+        assert_eq!(read, number, "{map}");
+    }
 }
 
 #[test]
