@@ -83,12 +83,23 @@ impl HookArtifact {
         default_name: &Code,
         at: &Place,
     ) -> Result<Self, ArtifactError> {
+        Self::inline(value, Some(default_name), at)
+    }
+
+    fn inline(
+        value: &Value,
+        default_name: Option<&Code>,
+        at: &Place,
+    ) -> Result<Self, ArtifactError> {
         let keys = Keys::of_value("a hook", at, value)?;
         keys.only(&INLINE_KEYS, |_| None)?;
         let name = match (keys.get("name"), keys.get("handler")) {
             (Some(_), Some(handler)) => return Err(handler.wrong("left out beside `name`")),
             (Some(name), None) | (None, Some(name)) => name.name()?,
-            (None, None) => default_name.clone(),
+            (None, None) => match default_name {
+                Some(name) => name.clone(),
+                None => keys.need("name")?.name()?,
+            },
         };
         Self::read(&keys, name)
     }
@@ -126,13 +137,7 @@ impl<'de> Deserialize<'de> for HookArtifact {
         use serde::de::Error;
 
         let value = Value::deserialize(deserializer)?;
-        let at = Place::file("hook");
-        let is_named = ["name", "handler"].into_iter().any(|key| value.get(key).is_some());
-        if value.is_object() && !is_named {
-            let error = ArtifactError::MissingKey { at, key: "name", what: "a hook" };
-            return Err(D::Error::custom(error));
-        }
-        Self::from_value(&value, &Code::slug("hook"), &at).map_err(D::Error::custom)
+        Self::inline(&value, None, &Place::file("hook")).map_err(D::Error::custom)
     }
 }
 

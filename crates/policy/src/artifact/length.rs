@@ -1,4 +1,8 @@
 //! A length of time as people write it: `500ms`, `10s`, `5m`, `2h`. The notation is that of requests.
+//!
+//! Checks read the same notation with bounds of their own, in a crate that does not know this one, nor
+//! this one it. Below both is only `core`, which takes numbers with their unit in the name and reads
+//! no text for people; two dozen lines twice are less than a parser there.
 
 /// Reads a length of time in milliseconds; `None` if it is none, or is zero or overflows.
 pub(super) fn parse_ms(text: &str) -> Option<u64> {
