@@ -1,7 +1,7 @@
 //! A hook in Starlark, as the engine calls it.
 
 use async_trait::async_trait;
-use probity_core::{Code, Fault};
+use probity_core::Fault;
 use probity_engine::{Handler, Reply};
 use probity_script::{HookAnswer, ScriptHook};
 use probity_verifier::CheckContext;
@@ -27,9 +27,7 @@ impl Handler for ScriptHandler {
             HookAnswer::NotApplicable => Reply::NotApplicable,
             HookAnswer::Block { reason } => Reply::Block { reason },
             HookAnswer::Modify { payload } => Reply::Modify { payload },
-            HookAnswer::Inconclusive { reason } => {
-                Reply::Inconclusive { code: Code::slug("hook_unreachable"), reason }
-            }
+            HookAnswer::Inconclusive { code, reason } => Reply::Inconclusive { code, reason },
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What a hook gave back: allow, block or modify.
 
+use probity_core::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use starlark::values::{Heap, Value};
@@ -26,9 +27,12 @@ pub enum HookAnswer {
         /// The payload: what the hook saw, with the top-level keys it gave in place of those.
         payload: Map<String, Json>,
     },
-    /// The hook could not reach what it wanted to look at.
+    /// The hook did not come to an answer, and is not to blame for that.
     Inconclusive {
-        /// What did not answer.
+        /// `hook_unreachable` where ground truth did not answer, `hook_busy` where no worker was
+        /// free to run the hook.
+        code: Code,
+        /// What did not answer, at most 4 KiB.
         reason: String,
     },
 }

@@ -145,8 +145,8 @@ impl Talk<'_> {
         }
     }
 
-    /// Asks the host, for no longer than the script's poll. At the end of the check's time the script is told that ground truth did not
-    /// answer and gets a moment to end.
+    /// Asks the host, for no longer than the script's poll. At the end of the check's time the
+    /// script is told that ground truth did not answer and gets a moment to end.
     async fn answer(
         &mut self,
         call: &HostCall,
@@ -159,7 +159,7 @@ impl Talk<'_> {
             () = tokio::time::sleep_until(self.until) => {
                 self.until = Instant::now() + GRACE;
                 let message = "ground truth did not answer within the check's time".to_owned();
-                Ok(Err(GateError::Unreachable(message)))
+                Ok(Err(GateError::Late(message)))
             }
         }
     }
@@ -173,7 +173,7 @@ pub(crate) async fn within(
     let Some(limit_ms) = limit_ms else { return answer.await };
     let late = "ground truth did not answer before the poll was over";
     let answer = tokio::time::timeout(Duration::from_millis(limit_ms), answer).await;
-    answer.unwrap_or_else(|_| Err(GateError::Unreachable(late.to_owned())))
+    answer.unwrap_or_else(|_| Err(GateError::Late(late.to_owned())))
 }
 
 /// Waits for the worker no longer than the script's own time, the check's time, and the run.

@@ -1,19 +1,12 @@
-//! Reading a SQLite database of the workspace, without leaving anything beside it.
+//! Asking a SQLite database of the workspace for all rows of an answer.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
-use rusqlite::limits::Limit;
+use probity_verifier::stock::ReadOnlyDatabase;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
 
-/// How long a lock is waited for.
-const BUSY_WAIT: Duration = Duration::from_millis(500);
-/// Bytes of one value.
-const MAX_VALUE_BYTES: i32 = 16 << 20;
 /// Rows of one answer.
 const MAX_ROWS: usize = 10_000;
 /// Bytes of all texts of one answer.
@@ -72,19 +65,8 @@ impl From<rusqlite::Error> for QueryError {
 
 /// Runs one reading statement on the database at a path without links.
 pub(crate) fn query(at: &Path, sql: &str, deadline: Instant) -> Result<Rows, QueryError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = match idle_log(at) {
-        Some(uri) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?,
-        None => Connection::open_with_flags(at, flags)?,
-    };
-    db.busy_timeout(BUSY_WAIT)?;
-    db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
-    db.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
-    let _watch = Watch::start(db.get_interrupt_handle(), deadline);
-    read(&db, sql)
+    let db = ReadOnlyDatabase::open(at, Some(deadline))?;
+    read(db.connection(), sql)
 }
 
 fn read(db: &Connection, sql: &str) -> Result<Rows, QueryError> {
@@ -117,50 +99,4 @@ fn read(db: &Connection, sql: &str) -> Result<Rows, QueryError> {
         }
     }
     Ok(answer)
-}
-
-/// The address under which a database with a write-ahead log is read as it lies there. Only when
-/// nobody has it open and the log is empty: opening it the usual way would leave two files beside
-/// it, and the workspace would no longer be as the delegate left it.
-fn idle_log(at: &Path) -> Option<String> {
-    let beside = |suffix: &str| {
-        let mut name = at.as_os_str().to_owned();
-        name.push(suffix);
-        std::fs::symlink_metadata(PathBuf::from(name)).ok()
-    };
-    let mut header = [0; 20];
-    std::fs::File::open(at).and_then(|mut file| file.read_exact(&mut header)).ok()?;
-    let has_log = header.get(18) == Some(&2);
-    let is_idle = beside("-shm").is_none() && beside("-wal").is_none_or(|log| log.len() == 0);
-    let url = url::Url::from_file_path(at).ok()?;
-    (has_log && is_idle).then(|| format!("{url}?immutable=1"))
-}
-
-/// Interrupts the query at the deadline, unless it is dropped before.
-struct Watch {
-    done: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Watch {
-    fn start(handle: InterruptHandle, deadline: Instant) -> Self {
-        let (done, is_done) = channel();
-        let thread = std::thread::spawn(move || {
-            let wait = deadline.saturating_duration_since(Instant::now());
-            if is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                handle.interrupt();
-            }
-        });
-        Self { done: Some(done), thread: Some(thread) }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        // Closing the channel wakes the thread.
-        drop(self.done.take());
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
-    }
 }

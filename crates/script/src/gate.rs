@@ -68,6 +68,7 @@ fn refusal(error: EgressError) -> GateError {
     match error {
         EgressError::Denied { .. } => GateError::Denied(message),
         EgressError::BadUrl { .. } => GateError::Invalid(message),
+        EgressError::TimedOut { .. } => GateError::Late(message),
         _ => GateError::Unreachable(message),
     }
 }
@@ -120,9 +121,7 @@ async fn run(spawn: &Spawn, launcher: &Launcher, name: &str) -> Result<Finished,
         spawn.run(launcher).await.map_err(|error| GateError::Invalid(error.to_string()))?;
     match finished.ended {
         Ended::Exited(_) => Ok(finished),
-        Ended::TimedOut => {
-            Err(GateError::Unreachable(format!("command `{name}` did not end in time")))
-        }
+        Ended::TimedOut => Err(GateError::Late(format!("command `{name}` did not end in time"))),
         Ended::Cancelled => Err(GateError::Unreachable(format!("command `{name}` was cancelled"))),
     }
 }

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use probity_core::{Digest, Fault};
+use probity_core::{Code, Digest, Fault};
 use probity_verifier::CheckContext;
 use serde_json::{Map, Value as Json};
 
 use crate::answer::HookAnswer;
 use crate::data;
-use crate::fault;
+use crate::fault::{self, cut};
 use crate::host::Host;
 use crate::interpreter::{Product, Role};
 use crate::limits::Limits;
+use crate::returned::MAX_REASON_BYTES;
 use crate::runner::{Execution, Runner};
 use crate::script::Script;
 
@@ -94,7 +95,10 @@ impl ScriptHook {
                 Ok(HookAnswer::Modify { payload })
             }
             Product::Answer(answer) => Ok(answer),
-            Product::Unreachable(reason) => Ok(HookAnswer::Inconclusive { reason }),
+            Product::Unreachable(reason) => {
+                let code = Code::slug("hook_unreachable");
+                Ok(HookAnswer::Inconclusive { code, reason: cut(&reason, MAX_REASON_BYTES) })
+            }
             Product::Decision(_) => {
                 Err(Fault::new(fault::WORKER, "the worker answered for a verifier"))
             }

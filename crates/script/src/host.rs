@@ -40,9 +40,12 @@ pub enum GateError {
     /// Policy forbids it: the check faults, because the operator has to decide.
     #[error("{0}")]
     Denied(String),
-    /// Ground truth did not answer, or too late: the check is inconclusive.
+    /// Ground truth cannot be reached: the check is inconclusive.
     #[error("{0}")]
     Unreachable(String),
+    /// Ground truth did not answer in time: the check is inconclusive.
+    #[error("{0}")]
+    Late(String),
     /// The request makes no sense: it is raised in the script.
     #[error("{0}")]
     Invalid(String),
@@ -131,7 +134,7 @@ pub trait CommandGate: Send + Sync {
     /// Runs one command to its end.
     ///
     /// # Errors
-    /// A [`GateError`]; a command that did not end in time is [`GateError::Unreachable`].
+    /// A [`GateError`]; a command that did not end in time is [`GateError::Late`].
     async fn run(
         &self,
         workspace: &std::path::Path,
@@ -205,8 +208,7 @@ impl Host {
                 })?;
                 let wait = Duration::from_millis(request.timeout_ms);
                 let response = tokio::time::timeout(wait, gate.fetch(request)).await;
-                let late =
-                    |_| GateError::Unreachable(format!("`{}` did not answer in time", request.url));
+                let late = |_| GateError::Late(format!("`{}` did not answer in time", request.url));
                 to_value(response.map_err(late)??)
             }
             HostCall::Command(request) => {

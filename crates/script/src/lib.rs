@@ -7,7 +7,6 @@
 
 mod answer;
 mod builtins;
-mod compare;
 mod condition;
 mod conversation;
 mod data;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use probity_core::Fault;
+use probity_core::{Code, Fault};
 use probity_verifier::CheckContext;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::HookAnswer;
 use crate::conversation::{Ended, Job, within};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, Host, HostAnswer, HostCall};
@@ -208,7 +209,10 @@ fn busy(role: Role) -> Product {
     let reason = "no script worker was free in time";
     match role {
         Role::Verifier => Product::Decision(Decision::inconclusive("verifier_busy", reason)),
-        Role::Hook => Product::Unreachable(reason.to_owned()),
+        Role::Hook => Product::Answer(HookAnswer::Inconclusive {
+            code: Code::slug("hook_busy"),
+            reason: reason.to_owned(),
+        }),
     }
 }
 
@@ -245,9 +249,8 @@ struct Here {
 
 impl Ask for Here {
     fn ask(&self, call: &HostCall, limit: Option<Duration>) -> HostAnswer {
-        let late = || {
-            GateError::Unreachable("ground truth did not answer within the check's time".to_owned())
-        };
+        let late =
+            || GateError::Late("ground truth did not answer within the check's time".to_owned());
         let limit_ms = limit.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         self.runtime.block_on(async {
             tokio::select! {

@@ -68,14 +68,12 @@ pub(crate) trait Ask {
     fn ask(&self, call: &HostCall, within: Option<Duration>) -> HostAnswer;
 }
 
-/// What came of a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waited {
-    Done,
-    /// The check's time is.
-    TimeIsUp,
-    /// The world is that of an example: waiting changes nothing.
-    NothingMoves,
+/// Why ground truth was out of reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missed {
+    pub(crate) reason: String,
+    /// It might have answered, given more time.
+    pub(crate) is_late: bool,
 }
 
 /// A poll under way; its end bounds what the host is asked meanwhile.
@@ -103,7 +101,7 @@ impl Drop for Poll<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
     Fault { code: &'static str, message: String },
-    Inconclusive { reason: String },
+    Missed(Missed),
 }
 
 /// One call.
@@ -248,14 +246,14 @@ impl Session {
             FilesError::Path(
                 PathError::Denied { .. } | PathError::Moved { .. } | PathError::Io { .. },
             )
-            | FilesError::Workspace(_) => self.leave(message),
+            | FilesError::Workspace(_) => self.leave(message, false),
             FilesError::Missing { .. } | FilesError::Path(_) => raise(message),
         }
     }
 
     /// Ends the script because ground truth is out of reach.
-    pub(crate) fn leave(&self, reason: String) -> starlark::Error {
-        self.stop.replace(Some(Stop::Inconclusive { reason: reason.clone() }));
+    pub(crate) fn leave(&self, reason: String, is_late: bool) -> starlark::Error {
+        self.stop.replace(Some(Stop::Missed(Missed { reason: reason.clone(), is_late })));
         raise(reason)
     }
 
@@ -265,7 +263,8 @@ impl Session {
             Ok(value) => Ok(value),
             Err(GateError::Denied(message)) => Err(self.end(denied, message)),
             Err(GateError::Invalid(message)) => Err(raise(message)),
-            Err(GateError::Unreachable(reason)) => Err(self.leave(reason)),
+            Err(GateError::Unreachable(reason)) => Err(self.leave(reason, false)),
+            Err(GateError::Late(reason)) => Err(self.leave(reason, true)),
         }
     }
 
@@ -306,23 +305,23 @@ impl Session {
         }
     }
 
-    /// Waits without using up the script's own time or ticks.
-    pub(crate) fn wait(&self, pause: Duration) -> starlark::Result<Waited> {
+    /// Waits without using up the script's own time or ticks. False where there is nothing to wait
+    /// for any more: the check's time is over, or the world is that of an example.
+    pub(crate) fn wait(&self, pause: Duration) -> starlark::Result<bool> {
         let ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX).max(1);
         match self.ask_host(&HostCall::Wait { ms }) {
-            Ok(_) => Ok(Waited::Done),
-            Err(GateError::Unreachable(_)) => Ok(Waited::TimeIsUp),
-            Err(GateError::Denied(_)) => Ok(Waited::NothingMoves),
+            Ok(_) => Ok(true),
+            Err(GateError::Unreachable(_) | GateError::Late(_) | GateError::Denied(_)) => Ok(false),
             Err(error @ GateError::Invalid(_)) => Err(raise(error.to_string())),
         }
     }
 
     /// Takes back that ground truth was out of reach, and says why it was. `None` when that is not
     /// what ended the script.
-    pub(crate) fn recover(&self) -> Option<String> {
+    pub(crate) fn recover(&self) -> Option<Missed> {
         let mut stop = self.stop.borrow_mut();
         match stop.take() {
-            Some(Stop::Inconclusive { reason }) => Some(reason),
+            Some(Stop::Missed(missed)) => Some(missed),
             other => {
                 *stop = other;
                 None

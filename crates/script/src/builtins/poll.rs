@@ -1,9 +1,11 @@
 //! `read_after_write` and `invariant_check`: looking at the world until it is as it should be, or
-//! time is up. The two scaffolds of seed 001; the reasons are its own words.
+//! time is up. The two scaffolds of seed 001: the reasons are its own words, the codes those of the
+//! declared checks of the same names.
 
 use std::time::{Duration, Instant};
 
 use probity_core::{Digest, Evidence};
+use probity_verifier::compare::{Match, difference, expects_nothing};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use starlark::environment::GlobalsBuilder;
@@ -12,10 +14,9 @@ use starlark::starlark_module;
 use starlark::values::Value;
 use starlark::values::none::NoneOr;
 
-use crate::compare::{self, Mode};
 use crate::data;
 use crate::fault::{self, cut};
-use crate::session::{Session, Waited, raise};
+use crate::session::{Missed, Session, raise};
 
 /// The pause after the first look; each next one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -33,12 +34,12 @@ enum Reason {
     Mismatch,
     ConditionTrue,
     ConditionFalse,
-    /// No look was completed before time was up.
-    Timeout,
-    /// No look was completed, and no waiting would have changed that: the world of an example.
-    Error,
     /// Looks were completed, and none found anything to compare.
     MissingData,
+    /// No look was completed: there was no answer in time.
+    Timeout,
+    /// No look was completed: each one failed.
+    Error,
 }
 
 impl Reason {
@@ -48,9 +49,17 @@ impl Reason {
             Self::Mismatch => "mismatch",
             Self::ConditionTrue => "condition_true",
             Self::ConditionFalse => "condition_false",
+            Self::MissingData => "missing_data",
+            Self::Timeout => "verify_timeout",
+            Self::Error => "read_error",
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
             Self::Timeout => "timeout",
             Self::Error => "error",
-            Self::MissingData => "missing_data",
+            other => other.code(),
         }
     }
 
@@ -58,7 +67,7 @@ impl Reason {
         match self {
             Self::Match | Self::ConditionTrue => "pass",
             Self::Mismatch | Self::ConditionFalse => "fail",
-            Self::Timeout | Self::Error | Self::MissingData => "inconclusive",
+            Self::MissingData | Self::Timeout | Self::Error => "inconclusive",
         }
     }
 }
@@ -82,15 +91,18 @@ struct Seen {
     /// Why the last completed look was not right.
     wrong: Option<String>,
     is_right: bool,
-    /// Why the last look was not completed, if it was not.
-    missed: Option<String>,
-    /// Whether the poll ended because nothing could change any more.
-    is_settled: bool,
+    /// Whether a look was completed that found nothing.
+    is_absent: bool,
+    /// Why the last look that failed did, and the last that had no answer in time.
+    failed: Option<String>,
+    late: Option<String>,
+    /// Time spent on looks that failed, and on those without an answer.
+    failing: Duration,
+    hanging: Duration,
 }
 
 impl Seen {
     fn take(&mut self, look: Look) {
-        self.missed = None;
         let value = match look {
             Look::Right(value) => {
                 self.is_right = true;
@@ -100,10 +112,24 @@ impl Seen {
                 self.wrong = Some(why);
                 value
             }
-            Look::Nothing => return,
+            Look::Nothing => {
+                self.is_absent = true;
+                return;
+            }
         };
         self.first.get_or_insert_with(|| value.clone());
         self.last = Some(value);
+    }
+
+    /// A look that was not completed, and how long it took.
+    fn miss(&mut self, missed: Missed, took: Duration) {
+        if missed.is_late {
+            self.hanging = self.hanging.saturating_add(took);
+            self.late = Some(missed.reason);
+        } else {
+            self.failing = self.failing.saturating_add(took);
+            self.failed = Some(missed.reason);
+        }
     }
 
     /// The reason and a text for it. `right` and `wrong` are the words of the caller.
@@ -114,11 +140,15 @@ impl Seen {
         if let Some(why) = &self.wrong {
             return (wrong, why.clone());
         }
-        match &self.missed {
-            Some(why) if self.is_settled => (Reason::Error, why.clone()),
-            Some(why) => (Reason::Timeout, format!("no read was completed in time: {why}")),
-            None => (Reason::MissingData, "read gave None: there was nothing there".into()),
+        if self.is_absent {
+            return (Reason::MissingData, "read gave None: there was nothing there".into());
         }
+        // A look that the end cut off among many that failed says nothing of its own.
+        if let Some(why) = self.failed.as_ref().filter(|_| self.hanging <= self.failing) {
+            return (Reason::Error, format!("no read was completed: {why}"));
+        }
+        let why = self.late.as_deref().unwrap_or_default();
+        (Reason::Timeout, format!("no read was completed in time: {why}"))
     }
 }
 
@@ -146,17 +176,13 @@ fn poll<'v>(
     loop {
         session.forget_middle(&poll, seen.looks);
         seen.looks = seen.looks.saturating_add(1);
+        let begun = Instant::now();
         match eval.eval_function(look_at, &[], &[]) {
             Ok(value) => seen.take(judge(value, eval)?),
-            Err(error) => seen.missed = Some(session.recover().ok_or(error)?),
+            Err(error) => seen.miss(session.recover().ok_or(error)?, begun.elapsed()),
         }
         let left = poll.end().saturating_duration_since(Instant::now());
-        if seen.is_right || left.is_zero() {
-            return Ok(seen);
-        }
-        let waited = session.wait(pause.min(left))?;
-        if waited != Waited::Done {
-            seen.is_settled = waited == Waited::NothingMoves;
+        if seen.is_right || left.is_zero() || !session.wait(pause.min(left))? {
             return Ok(seen);
         }
         pause = (pause * 2).min(MAX_PAUSE);
@@ -173,7 +199,7 @@ fn report<'v>(
     session: &Session,
     eval: &Evaluator<'v, '_, '_>,
 ) -> Value<'v> {
-    let (word, looks) = (reason.code(), seen.looks);
+    let (word, looks) = (reason.word(), seen.looks);
     let mut evidence = Evidence::new(source, format!("{word}, reads: {looks}"));
     if let Some(last) = &seen.last {
         let digest = Sha256::digest(last.to_string().as_bytes());
@@ -184,6 +210,7 @@ fn report<'v>(
     eval.heap().alloc(json!({
         "outcome": reason.outcome(),
         "reason": word,
+        "code": reason.code(),
         "detail": cut(&detail, MAX_DETAIL_BYTES),
         "reads": looks,
         "first": seen.first,
@@ -194,8 +221,8 @@ fn report<'v>(
 
 #[starlark_module]
 pub(super) fn members(builder: &mut GlobalsBuilder) {
-    /// Calls `read` until it gives what is expected: a dict of `outcome`, `reason`, `detail`,
-    /// `reads`, `first`, `last`, `elapsed_ms`.
+    /// Calls `read` until it gives what is expected: a dict of `outcome`, `reason`, `code`,
+    /// `detail`, `reads`, `first`, `last`, `elapsed_ms`.
     fn read_after_write<'v>(
         read: Value<'v>,
         expected: Value<'v>,
@@ -205,13 +232,13 @@ pub(super) fn members(builder: &mut GlobalsBuilder) {
     ) -> starlark::Result<Value<'v>> {
         let session = Session::in_run()?;
         let started = Instant::now();
-        let mode = match mode {
-            "subset" => Mode::Subset,
-            "exact" => Mode::Exact,
+        let how = match mode {
+            "subset" => Match::Subset,
+            "exact" => Match::Exact,
             _ => return Err(raise("`mode` must be `subset` or `exact`")),
         };
         let expected = data::to_json(expected, eval.heap(), &session)?;
-        if compare::is_empty(&expected) {
+        if expects_nothing(&expected) {
             let message = "`expected` is empty, so that anything would do; \
                            to check that nothing is there use `invariant_check`";
             return Err(raise(message));
@@ -221,7 +248,7 @@ pub(super) fn members(builder: &mut GlobalsBuilder) {
                 return Ok(Look::Nothing);
             }
             let got = data::to_json(value, eval.heap(), &session)?;
-            Ok(match compare::difference(&expected, &got, mode) {
+            Ok(match difference(&expected, &got, how) {
                 None => Look::Right(got),
                 Some(difference) => Look::Wrong(got, difference.to_string()),
             })

@@ -30,7 +30,7 @@ pub(super) fn members(builder: &mut GlobalsBuilder) {
         match (answer, default) {
             (Ok(rows), _) => Ok(table(rows, eval.heap())),
             (Err(QueryError::Unfit(_)), Some(default)) => Ok(default),
-            (Err(error @ QueryError::Locked(_)), _) => Err(session.leave(because(&error))),
+            (Err(error @ QueryError::Locked(_)), _) => Err(session.leave(because(&error), false)),
             (Err(error @ QueryError::Late), _) => Err(session.end(fault::TIMEOUT, because(&error))),
             (Err(error), _) => Err(raise(because(&error))),
         }

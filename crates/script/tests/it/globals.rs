@@ -270,6 +270,9 @@ async fn commands_that_the_policy_names() {
         assert_eq!(fault.code.as_str(), "exec_denied");
         let late = "def run(result):\n    exec.run('shell', ['-c', 'sleep 60'], timeout_ms = 50)\n    return True\n";
         assert_eq!(setup.run(late, &world).await.unwrap().kind, VerdictKind::Inconclusive);
+        let polled = "def run(result):\n    return read_after_write(lambda: exec.run('shell', ['-c', 'sleep 60'], timeout_ms = 50), 1, timeout_ms = 300)\n";
+        let verdict = setup.run(polled, &world).await.unwrap();
+        assert_eq!(verdict.code.as_str(), "verify_timeout");
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use probity_core::Code;
 use probity_script::{
     GateError, HookAnswer, Host, HttpGate, HttpRequest, HttpResponse, Limits, MAX_PAYLOAD_BYTES,
     Script, ScriptHook,
@@ -253,7 +254,8 @@ async fn ground_truth_out_of_reach_is_no_answer_either_way() {
         setup.host = table([("http://down.test/", Err(GateError::Unreachable("gone".into())))]);
         let body = "return block(http.get('http://down.test/')['body'])";
         let answer = answer(&setup, body, json!({})).await;
-        assert_eq!(answer, Ok(HookAnswer::Inconclusive { reason: "gone".to_owned() }));
+        let code = Code::slug("hook_unreachable");
+        assert_eq!(answer, Ok(HookAnswer::Inconclusive { code, reason: "gone".to_owned() }));
     }
 }
 

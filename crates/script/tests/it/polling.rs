@@ -23,10 +23,11 @@ impl HttpGate for InTurn {
     }
 }
 
-/// `body` is the text of a page, `!` is a host that does not answer.
+/// `body` is the text of a page, `!` is a host that cannot be reached, `~` one that is too slow.
 fn in_turn(bodies: &[&str]) -> Host {
     let answer = |body: &&str| match *body {
         "!" => Err(GateError::Unreachable("no route".to_owned())),
+        "~" => Err(GateError::Late("too slow".to_owned())),
         "?" => Err(GateError::Denied("not allowed".to_owned())),
         body => page(200, body),
     };
@@ -55,11 +56,12 @@ async fn fault(setup: &Setup, source: &str) -> String {
 #[tokio::test]
 async fn every_course_of_a_read_after_write() {
     let (pending, active) = (r#"{"s": "pending"}"#, r#"{"s": "active", "n": 1}"#);
-    let late = "read_after_write: no read was completed in time: no route";
+    let failed = "read_after_write: no read was completed: no route";
+    let late = "read_after_write: no read was completed in time: too slow";
     let nothing = "read_after_write: read gave None: there was nothing there";
     let wrong = "read_after_write: `s` must be \"active\", got \"pending\"";
     let missing = "read_after_write: `s` is missing, not \"active\"";
-    let rows: [(&[&str], VerdictKind, &str, &str); 12] = [
+    let rows: [(&[&str], VerdictKind, &str, &str); 16] = [
         (&[active], Pass, "match", "match"),
         (&[pending, active], Pass, "match", "match"),
         (&[pending, pending, active, pending], Pass, "match", "match"),
@@ -69,9 +71,13 @@ async fn every_course_of_a_read_after_write() {
         (&["{}"], Revise, "mismatch", missing),
         (&[pending, "!"], Revise, "mismatch", wrong),
         (&[pending, "null"], Revise, "mismatch", wrong),
-        (&["!"], Inconclusive, "timeout", late),
-        (&["null", "!"], Inconclusive, "timeout", late),
+        (&["!"], Inconclusive, "read_error", failed),
+        (&["null", "!"], Inconclusive, "missing_data", nothing),
+        (&["!", "null"], Inconclusive, "missing_data", nothing),
         (&["null"], Inconclusive, "missing_data", nothing),
+        (&["~"], Inconclusive, "verify_timeout", late),
+        (&["~", "null"], Inconclusive, "missing_data", nothing),
+        (&["~", pending], Revise, "mismatch", wrong),
     ];
     for mut setup in Setup::both() {
         for (bodies, kind, code, reason) in rows {
@@ -90,8 +96,8 @@ async fn what_a_poll_returns() {
     let source = r#"
 def run(result):
     seen = read_after_write(lambda: json.decode(http.get("http://x.test/")["body"]), 3, timeout_ms = 5000)
-    kept = {key: seen[key] for key in ["outcome", "reason", "detail", "reads", "first", "last"]}
-    timed = type(seen["elapsed_ms"]) == "int" and seen["elapsed_ms"] >= 30 and len(seen) == 7
+    kept = {key: seen[key] for key in ["outcome", "reason", "code", "detail", "reads", "first", "last"]}
+    timed = type(seen["elapsed_ms"]) == "int" and seen["elapsed_ms"] >= 30 and len(seen) == 8
     holds = invariant_check(lambda: True, name = "sum", timeout_ms = 50)
     return {"verified": False, "reason": json.encode([kept, timed, holds["reads"], holds["last"]])}
 "#;
@@ -99,10 +105,38 @@ def run(result):
         setup.host = in_turn(&["1", "2", "3"]);
         let (_, _, reason) = judged(&setup, source).await;
         let kept = json!({
-            "outcome": "pass", "reason": "match", "detail": "", "reads": 3, "first": 1, "last": 3,
+            "outcome": "pass", "reason": "match", "code": "match", "detail": "", "reads": 3,
+            "first": 1, "last": 3,
         });
         let got: serde_json::Value = serde_json::from_str(&reason).unwrap();
         assert_eq!(got, json!([kept, true, 1, true]));
+    }
+}
+
+#[tokio::test]
+async fn the_reason_is_a_word_of_the_seed_and_the_code_that_of_the_declared_check() {
+    let source = r#"
+def run(result):
+    ask = lambda: json.decode(http.get("http://x.test/")["body"])
+    seen = read_after_write(ask, 1, timeout_ms = 50)
+    held = invariant_check(lambda: ask() == 1, timeout_ms = 50)
+    said = [seen["reason"], seen["code"], held["reason"], held["code"]]
+    return {"verified": False, "reason": json.encode(said)}
+"#;
+    let rows = [
+        ("1", ["match", "match", "condition_true", "condition_true"]),
+        ("2", ["mismatch", "mismatch", "condition_false", "condition_false"]),
+        ("null", ["missing_data", "missing_data", "condition_false", "condition_false"]),
+        ("~", ["timeout", "verify_timeout", "timeout", "verify_timeout"]),
+        ("!", ["error", "read_error", "error", "read_error"]),
+    ];
+    for mut setup in Setup::both() {
+        for (body, words) in rows {
+            setup.host = in_turn(&[body]);
+            let (_, _, reason) = judged(&setup, source).await;
+            let said: Vec<String> = serde_json::from_str(&reason).unwrap();
+            assert_eq!(said, words, "{body}");
+        }
     }
 }
 
@@ -163,12 +197,13 @@ async fn what_is_wrong_with_the_script_is_a_fault_at_once() {
 #[tokio::test]
 async fn every_course_of_an_invariant() {
     let source = "def run(result):\n    return invariant_check(lambda: http.get('http://x.test/')['body'] == 'ok', 100, 'health')\n";
-    let rows: [(&[&str], VerdictKind, &str, &str); 5] = [
+    let rows: [(&[&str], VerdictKind, &str, &str); 6] = [
         (&["ok"], Pass, "condition_true", "condition_true"),
         (&["no", "!", "ok"], Pass, "condition_true", "condition_true"),
         (&["no"], Revise, "condition_false", "health: it does not hold"),
         (&["no", "!"], Revise, "condition_false", "health: it does not hold"),
-        (&["!"], Inconclusive, "timeout", "health: no read was completed in time: no route"),
+        (&["!"], Inconclusive, "read_error", "health: no read was completed: no route"),
+        (&["~"], Inconclusive, "verify_timeout", "health: no read was completed in time: too slow"),
     ];
     for mut setup in Setup::both() {
         for (bodies, kind, code, reason) in rows {
@@ -186,7 +221,7 @@ async fn a_host_that_hangs_does_not_hold_a_poll_beyond_its_time() {
         let source = "def run(result):\n    return read_after_write(lambda: http.get('http://hang.test/'), 1, timeout_ms = 100)\n";
         let started = Instant::now();
         let (kind, code, _) = judged(&setup, source).await;
-        assert_eq!((kind, code.as_str()), (Inconclusive, "timeout"));
+        assert_eq!((kind, code.as_str()), (Inconclusive, "verify_timeout"));
         assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }

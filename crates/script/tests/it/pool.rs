@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::VerdictKind;
-use probity_script::{Execution, Host, PoolConfig, Script, WorkerPool, WorkerProgram};
+use probity_core::{Code, VerdictKind};
+use probity_script::{
+    Execution, HookAnswer, Host, Limits, PoolConfig, Script, ScriptHook, WorkerPool, WorkerProgram,
+};
 use probity_verifier::Verifier as _;
 use serde_json::json;
 
@@ -146,15 +148,23 @@ async fn a_full_pool_is_inconclusive_not_a_fault() {
     let slow =
         setup.verifier("def run(result):\n    http.get('http://hang.test/')\n    return True\n");
     let fast = setup.verifier("def run(result):\n    return True\n");
+    let text = "def handle(event, payload):\n    return allow()\n";
+    let script = Script::new("hook.star", text).unwrap();
+    let (host, execution) = (setup.host.clone(), setup.execution.clone());
+    let hook = ScriptHook::new(script, None, host, Limits::default(), execution).unwrap();
     let long = World::new(&[]).within(Duration::from_secs(5));
     let short = World::new(&[]).within(Duration::from_millis(200));
-    let (first, second) = tokio::join!(slow.verify(&long.ctx), async {
+    let (first, (second, third)) = tokio::join!(slow.verify(&long.ctx), async {
         tokio::task::yield_now().await;
-        fast.verify(&short.ctx).await
+        let payload = serde_json::Map::new();
+        tokio::join!(fast.verify(&short.ctx), hook.handle(&short.ctx, "tool.pre", payload))
     });
     assert_eq!(first.unwrap().kind, VerdictKind::Inconclusive);
     let second = second.unwrap();
     assert_eq!((second.kind, second.code.as_str()), (VerdictKind::Inconclusive, "verifier_busy"));
+    let reason = "no script worker was free in time".to_owned();
+    let busy = HookAnswer::Inconclusive { code: Code::slug("hook_busy"), reason };
+    assert_eq!(third.unwrap(), busy);
 }
 
 #[tokio::test]
