@@ -6,7 +6,7 @@ use std::sync::Arc;
 use probity_core::{Answer, Outcome, RunId};
 use probity_delegate::OnError;
 use probity_engine::{Approval, Engine, Plan, Report, SystemClock};
-use probity_policy::{Place, distinct_names, in_order};
+use probity_policy::{Place, distinct_names};
 use probity_record::canonical::parse_ijson;
 use probity_store::Store;
 use probity_verifier::expect;
@@ -166,7 +166,7 @@ pub(super) fn cancel_on_signal() -> CancellationToken {
 pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Request, CliError> {
     let root = request.workspace.clone().unwrap_or_else(|| ".".into());
     let root = std::path::absolute(&root).unwrap_or(root);
-    let mut request = Request { workspace: Some(root.clone()), ..request };
+    let request = Request { workspace: Some(root.clone()), ..request };
     let project = if args.no_project { None } else { Project::find(&root)? };
     if let Some(project) = project {
         project.require_trust()?;
@@ -177,7 +177,6 @@ pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Requ
         return Err(ProjectError::NoProfile { name, hint }.into());
     }
     distinct_names(&request.hooks, &Place::file("the request")).map_err(ProjectError::from)?;
-    request.hooks = in_order(request.hooks);
     Ok(request)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use probity_core::{CheckDecl, Code, Fault, HookDecl, Subject};
 use probity_engine::{Check, Decider, Handler, Hook, VerifyEvent, VerifyHook};
-use probity_policy::{HookArtifact, HookEvent, ToolRules};
+use probity_policy::{HookArtifact, HookEvent, ToolRules, in_order};
 use probity_script::{Script, ScriptHook};
 
 use super::PrepareError;
@@ -16,10 +16,13 @@ use crate::handler::ScriptHandler;
 const TOOLS_MS: u64 = 10_000;
 
 impl Builder<'_> {
-    /// Adds the hooks in their order: those that verify are checks.
+    /// Adds the hooks by priority, a caller's behind the operator's: those that verify are checks.
     pub(super) fn add_hooks(&mut self) -> Result<(), PrepareError> {
-        let operators = self.request.hooks.len().saturating_sub(self.request.callers_hooks);
-        for (place, artifact) in self.request.hooks.iter().enumerate() {
+        let count = self.request.hooks.len().saturating_sub(self.request.callers_hooks);
+        let (operators, callers) = self.request.hooks.split_at(count);
+        let operators = in_order(operators.to_vec()).into_iter().map(|hook| (hook, false));
+        let callers = in_order(callers.to_vec()).into_iter().map(|hook| (hook, true));
+        for (artifact, is_callers) in operators.chain(callers) {
             let timeout_ms = artifact.timeout_ms;
             let id = self.free_hook_id(&artifact.name);
             let verifies = match artifact.event {
@@ -33,9 +36,8 @@ impl Builder<'_> {
                 // A custom event: nothing in a run raises it.
                 continue;
             }
-            let handler: Arc<dyn Handler> = Arc::new(ScriptHandler(self.hook(artifact)?));
+            let handler: Arc<dyn Handler> = Arc::new(ScriptHandler(self.hook(&artifact)?));
             if let Some(event) = verifies {
-                let is_callers = place >= operators;
                 let handler = if is_callers { Arc::new(Callers(handler)) } else { handler };
                 let decl = CheckDecl { id, subject: Subject::Hook, timeout_ms };
                 let by = Decider::Hook(VerifyHook { event, handler });

@@ -30,3 +30,4 @@ mod recheck;
 mod replaced;
 mod trust;
 mod verify;
+mod weakening;
