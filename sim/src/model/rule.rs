@@ -67,13 +67,18 @@ impl Model<'_> {
             let next = looks.len();
             let decl = self.script.checks.get(next);
             let is_human = decl.is_some_and(|decl| decl.subject == Subject::Human);
+            let is_hook = decl.is_some_and(|decl| decl.subject == Subject::Hook);
             // The end of the verify stage stops checks, not humans.
             let is_late = if is_human { self.is_over() } else { self.is_limited() };
             if decl.is_some() && is_late {
                 looks.push(self.cut(1, self.clock_ms));
                 return Ok(Some(self.merged(looks)));
             }
-            if decl.is_some() && !is_human {
+            // Hooks see what was found, so nothing before them is left to try again.
+            let (judgement, code) = self.merged(looks);
+            let is_open = judgement == Judgement::Inconclusive && !self.is_limited();
+            let again = self.again(looks).filter(|_| is_open);
+            if decl.is_some() && !is_human && (!is_hook || again.is_none()) {
                 looks.push(self.try_check(
                     turn,
                     next,
@@ -88,20 +93,21 @@ impl Model<'_> {
                 }
                 continue;
             }
-            let (judgement, code) = self.merged(looks);
             if is_human && matches!(judgement, Judgement::Pass | Judgement::Unverified) {
                 let look = self.ask(turn, next)?;
                 looks.push(look);
                 continue;
             }
-            let is_open = judgement == Judgement::Inconclusive && !self.is_limited();
-            let Some((check, due_ms)) = self.again(looks).filter(|_| is_open) else {
+            let Some((check, due_ms)) = again else {
                 return Ok(Some((judgement, code)));
             };
             if due_ms > self.clock_ms && self.limit_ms().is_some_and(|limit_ms| limit_ms <= due_ms)
             {
                 self.clock_ms = self.clock_ms.max(self.limit_ms().unwrap_or(0));
-                return Ok(Some((judgement, code)));
+                if decl.is_none() {
+                    return Ok(Some((judgement, code)));
+                }
+                continue;
             }
             self.clock_ms = self.clock_ms.max(due_ms);
             let Some(old) = looks.get(check).copied() else { return Ok(Some((judgement, code))) };

@@ -128,33 +128,36 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
         return Some(reused);
     }
     let next = current.progress.iter().position(|progress| progress.finding.is_none());
-    let human = next.filter(|next| fold.is_human(*next));
+    let subject = next.and_then(|next| fold.checks.get(next)).map(|decl| decl.subject);
     let is_over = fold.is_out_of_time(now_ms) || fold.is_stage_over(now_ms);
     // A human is not held to the time of the verify stage.
-    let is_late = if human.is_some() { fold.is_out_of_time(now_ms) } else { is_over };
-    if let Some(next) = next.filter(|_| !is_late && human.is_none()) {
-        let check = CheckIndex::of(next);
-        return Some(Event::CheckStarted { phase: Phase::After, check, tries: 1 });
+    let is_human = subject == Some(Subject::Human);
+    let is_late = if is_human { fold.is_out_of_time(now_ms) } else { is_over };
+    let start = |check: usize, tries: u32| {
+        let check = CheckIndex::of(check);
+        Event::CheckStarted { phase: Phase::After, check, tries }
+    };
+    if let (Some(next), Some(Subject::World | Subject::Claim), false) = (next, subject, is_late) {
+        return Some(start(next, 1));
     }
     let mut findings = effective_findings(fold, current);
-    findings.extend(next.filter(|_| is_late).map(|_| too_late(fold, now_ms)));
-    let judgement = merge(&findings);
-    if let Some(check) = human.filter(|_| !is_late)
-        && matches!(judgement, Judgement::Pass | Judgement::Unverified)
-    {
-        return Some(ask(fold, check, now_ms));
-    }
-    if judgement == Judgement::Inconclusive
+    // A hook is shown what was found, so it is not called while another try may change that.
+    if merge(&findings) == Judgement::Inconclusive
         && !is_over
         && let Some((check, due_ms)) = next_retry(fold, current)
     {
         let tries = current.progress.get(check).map_or(0, |progress| progress.tries) + 1;
-        let check = CheckIndex::of(check);
-        return (due_ms <= now_ms).then_some(Event::CheckStarted {
-            phase: Phase::After,
-            check,
-            tries,
-        });
+        return (due_ms <= now_ms).then(|| start(check, tries));
+    }
+    if let (Some(next), Some(Subject::Hook), false) = (next, subject, is_late) {
+        return Some(start(next, 1));
+    }
+    findings.extend(next.filter(|_| is_late).map(|_| too_late(fold, now_ms)));
+    let judgement = merge(&findings);
+    if let Some(check) = next.filter(|_| is_human && !is_late)
+        && matches!(judgement, Judgement::Pass | Judgement::Unverified)
+    {
+        return Some(ask(fold, check, now_ms));
     }
     let code = deciding_code(fold, judgement, &findings);
     Some(verdict(fold, current, judgement, code))
@@ -227,7 +230,7 @@ fn next_retry(fold: &Fold, current: &Submission) -> Option<(usize, u64)> {
 
 /// The findings as the merge sees them: where red-first is required, a pass of a check that did not
 /// discriminate is no check at all.
-fn effective_findings(fold: &Fold, current: &Submission) -> Vec<Finding> {
+pub(crate) fn effective_findings(fold: &Fold, current: &Submission) -> Vec<Finding> {
     let proves_nothing = |check: usize| {
         fold.policy.red_first == RedFirst::Require
             && matches!(

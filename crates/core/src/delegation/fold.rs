@@ -313,11 +313,7 @@ impl Fold {
         elapsed_ms: u64,
         rewrite: Option<Rewrite>,
     ) {
-        // Those behind it judged another claim.
-        let behind = check.as_usize().saturating_add(1);
-        if let (Some(current), Some(_)) = (&mut self.current, rewrite) {
-            current.progress.iter_mut().skip(behind).for_each(|it| *it = Progress::default());
-        }
+        self.forget_behind(check, finding, rewrite);
         if let Some(progress) = self.progress_mut(check) {
             progress.finished_ms = at_ms;
             progress.elapsed_ms = elapsed_ms;
@@ -333,6 +329,23 @@ impl Fold {
             current.tampered |= judge.is_some() && judge != sealed;
         }
         self.stage = Stage::Settled;
+    }
+
+    /// Hooks and humans behind a check saw the claim and the verdict as they were.
+    fn forget_behind(&mut self, check: CheckIndex, finding: &Finding, rewrite: Option<Rewrite>) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let before = current.progress.get(check.as_usize());
+        let is_same = before.is_some_and(|it| it.finding.as_ref() == Some(finding));
+        if is_same && rewrite.is_none() {
+            return;
+        }
+        let behind = check.as_usize().saturating_add(1);
+        let progress = current.progress.iter_mut().zip(&self.checks).skip(behind);
+        progress
+            .filter(|(_, decl)| matches!(decl.subject, Subject::Hook | Subject::Human))
+            .for_each(|(progress, _)| *progress = Progress::default());
     }
 
     fn check_answered(&mut self, at_ms: u64, check: CheckIndex, finding: &Finding) {

@@ -20,7 +20,7 @@ pub use submission::{JudgedTurn, Presented, World};
 
 use crate::{
     Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
-    HookDecl, Input, OpenError, Policy, Refusal, RunId, Step, Terms, Turn, Usage,
+    HookDecl, Input, Judgement, OpenError, Policy, Refusal, RunId, Step, Terms, Turn, Usage, merge,
 };
 use accept::Accepted;
 use fold::Fold;
@@ -213,6 +213,14 @@ impl Delegation {
     pub fn findings(&self) -> Vec<Option<Finding>> {
         let progress = self.fold.current.iter().flat_map(|current| &current.progress);
         progress.map(|progress| progress.finding.clone()).collect()
+    }
+
+    /// What the checks of the claim at work come to so far, as the verdict takes them: where red-first
+    /// is required, a pass that proves nothing is no check at all. `None` while no claim is at work.
+    #[must_use]
+    pub fn judgement(&self) -> Option<Judgement> {
+        let current = self.fold.current.as_ref()?;
+        Some(merge(&decide::effective_findings(&self.fold, current)))
     }
 
     /// When the run was opened, in milliseconds since the Unix epoch.

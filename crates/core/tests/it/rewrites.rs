@@ -2,13 +2,13 @@
 //! and who may not.
 
 use probity_core::{
-    CheckDecl, CheckIndex, Counting, Effect, Finding, HookDecision, HookPoint, Input, Outcome,
-    Phase, Policy, Presented, Refusal, Stage, VerdictKind,
+    CheckDecl, CheckIndex, Counting, Effect, Finding, HookDecision, HookPoint, Input, Judgement,
+    Outcome, Phase, Policy, Presented, RedFirst, Refusal, Stage, VerdictKind,
 };
 
 use crate::rig::{
     Rig, TOUCHED, claim_check, code, d, fail, fault, hook, hook_check, human_check, inconclusive,
-    pass, revise, submission, turn, world_check,
+    pass, revise, submission, turn, verdict, world_check,
 };
 
 /// The claim that a candidate of this number stands for, as the rig makes them.
@@ -101,45 +101,131 @@ fn nothing_is_rewritten_beside_anything_but_a_pass() {
     assert_eq!(committed(&rig), presented(50));
 }
 
-/// What a hook behind it said was said of another claim.
+fn stage(check: u32, tries: u32) -> Stage {
+    Stage::Checking { check: CheckIndex(check), tries }
+}
+
+/// What is tried again before a hook is the claim that the hook sees.
 #[test]
-fn a_later_try_that_rewrites_clears_what_stands_behind_it() {
-    for behind in [pass(), revise(), fail(), fault(), inconclusive()] {
-        let mut rig = checking(Policy::default(), 3);
-        rig.finish(pass()).finish(inconclusive());
-        assert_eq!(seen(&rig, 2), presented(1));
+fn a_later_try_that_rewrites_comes_before_the_hooks_behind_it() {
+    let mut rig = checking(Policy::default(), 3);
+    rig.finish(pass()).finish(inconclusive());
+    assert_eq!(rig.machine.stage(), Stage::Settled, "nothing behind it is called meanwhile");
+    rig.timer().unwrap();
+    assert_eq!((rig.machine.stage(), seen(&rig, 1)), (stage(1, 2), presented(1)));
+    rewriting(&mut rig, 50);
+    for check in [2, 3] {
+        assert_eq!((rig.machine.stage(), seen(&rig, check)), (stage(check, 1), presented(50)));
+        rig.finish(pass());
+    }
+    assert_eq!(committed(&rig), presented(50));
+}
+
+/// `inline` with no time left for another try, and the first hook at work.
+fn without_time(hooks: usize) -> Rig {
+    let mut rig = checking(Policy::default(), hooks);
+    rig.wait(9_900).finish(inconclusive());
+    assert_eq!(rig.machine.stage(), stage(1, 1));
+    assert_eq!(rig.machine.judgement(), Some(Judgement::Inconclusive));
+    rig
+}
+
+/// A crash gives the check its time back, and its next try finds something else than the hooks
+/// behind it were shown.
+#[test]
+fn hooks_that_were_shown_another_verdict_are_called_again() {
+    for found in [pass(), revise(), fail(), fault(), verdict(VerdictKind::Inconclusive, "other")] {
+        let mut rig = without_time(2);
         rewriting(&mut rig, 60);
-        assert_eq!(seen(&rig, 3), presented(60));
-        rig.finish(behind.clone());
-        let is_open =
-            matches!(behind.verdict(), Some(VerdictKind::Pass | VerdictKind::Inconclusive));
-        if !is_open {
-            // Decided: nothing is tried again.
-            assert!(!rig.merged().is_empty(), "{behind:?}");
-            continue;
-        }
+        assert_eq!((rig.machine.stage(), seen(&rig, 2)), (stage(2, 1), presented(60)));
+        rig.crash().finish(pass());
+        assert_eq!(rig.machine.stage(), Stage::Settled);
         rig.timer().unwrap();
-        assert_eq!(rig.machine.stage(), Stage::Checking { check: CheckIndex(1), tries: 2 });
-        assert_eq!(seen(&rig, 1), presented(1), "not what stands behind it");
-        rewriting(&mut rig, 50);
-        for check in [2, 3] {
-            let stage = Stage::Checking { check: CheckIndex(check), tries: 1 };
-            assert_eq!(rig.machine.stage(), stage, "{behind:?}");
-            assert_eq!(seen(&rig, check), presented(50), "{behind:?}");
-            rig.finish(pass());
+        assert_eq!(rig.machine.stage(), stage(0, 2));
+        rig.finish(found.clone());
+        if found.verdict() == Some(VerdictKind::Inconclusive) {
+            for tries in [3, 4] {
+                rig.timer().unwrap();
+                assert_eq!(rig.machine.stage(), stage(0, tries));
+                rig.finish(found.clone());
+            }
         }
-        assert_eq!(committed(&rig), presented(50), "the rewrite of the cleared one is gone");
+        assert_eq!(rig.machine.stage(), stage(1, 1), "{found:?}");
+        assert_eq!(rig.machine.judgement(), Some(probity_core::merge([&found])));
+        assert_eq!(seen(&rig, 2), presented(1), "the rewrite of the cleared one is gone");
+        rig.finish(pass()).finish(pass());
+        assert_eq!(rig.machine.judged()[0].verified, presented(1));
     }
 }
 
 #[test]
-fn a_later_try_that_rewrites_nothing_leaves_what_stands_behind_it() {
-    let mut rig = checking(Policy::default(), 2);
-    rig.finish(pass()).finish(inconclusive());
+fn hooks_that_were_shown_the_same_are_not_called_again() {
+    let mut rig = without_time(1);
+    rig.crash();
     rewriting(&mut rig, 60);
-    rig.timer().unwrap();
+    for tries in [2, 3, 4] {
+        rig.timer().unwrap();
+        assert_eq!(rig.machine.stage(), stage(0, tries));
+        rig.finish(inconclusive());
+    }
+    assert_eq!(rig.ended(), (Outcome::Inconclusive, "http_timeout"));
+    assert_eq!(rig.machine.judged()[0].verified, presented(60));
+}
+
+/// No hook judges a verdict that is still to change: the retries of what stands before it come first.
+#[test]
+fn a_hook_waits_for_the_retries_of_the_checks_before_it() {
+    let policy = Policy { max_verify_tries: 3, ..Policy::default() };
+    for found in [pass(), revise(), inconclusive()] {
+        let mut rig = checking(policy.clone(), 1);
+        rig.finish(inconclusive());
+        for tries in [2, 3] {
+            assert_eq!((rig.machine.stage(), rig.due.len()), (Stage::Settled, 0));
+            let mut crashed = rig.clone();
+            crashed.crash();
+            assert_eq!(crashed.machine.stage(), Stage::Settled);
+            rig.timer().unwrap();
+            assert_eq!(rig.machine.stage(), stage(0, tries));
+            rig.finish(if tries == 3 { found.clone() } else { inconclusive() });
+        }
+        assert_eq!(rig.machine.stage(), stage(1, 1), "{found:?}");
+        assert_eq!(rig.machine.judgement(), Some(probity_core::merge([&found])));
+        rig.finish(pass());
+        assert_eq!(rig.merged().len(), 1);
+    }
+}
+
+/// What is refused is not tried again, so that a hook need not wait for it.
+#[test]
+fn a_hook_does_not_wait_for_what_cannot_change_the_verdict() {
+    let checks = vec![claim_check("a"), claim_check("b"), hook_check("h")];
+    let mut rig = Rig::open(Policy::default(), checks);
+    rig.observe(Phase::Before).claim(1).observe(Phase::After);
+    rig.finish(inconclusive()).finish(revise());
+    assert_eq!(rig.machine.stage(), stage(2, 1));
     rig.finish(pass());
-    assert_eq!(committed(&rig), presented(60));
+    assert_eq!(rig.verdicts(), ["revise counted"]);
+}
+
+/// Where red-first is required, what proves nothing does not count as a pass before the verdict
+/// either.
+#[test]
+fn what_is_known_so_far_is_what_the_verdict_takes_it_for() {
+    for (red_first, red, expected) in [
+        (RedFirst::Require, pass(), Judgement::Unverified),
+        (RedFirst::Require, inconclusive(), Judgement::Unverified),
+        (RedFirst::Require, revise(), Judgement::Pass),
+        (RedFirst::Warn, pass(), Judgement::Pass),
+    ] {
+        let policy = Policy { red_first, ..Policy::default() };
+        let mut rig = Rig::open(policy, vec![world_check("w"), hook_check("h")]);
+        assert_eq!(rig.machine.judgement(), None);
+        rig.observe(Phase::Before).finish(red).observe(Phase::Before).claim(1);
+        rig.observe(Phase::After).finish(pass());
+        assert_eq!(rig.machine.judgement(), Some(expected));
+        rig.finish(Finding::NotApplicable);
+        assert_eq!(rig.machine.judged()[0].judgement, expected, "and so it is merged");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use probity_core::{
     CheckIndex, Claim, Code, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step, SubmissionId,
-    Turn, merge,
+    Turn,
 };
 use probity_delegate::{Conversation, Delegate, Prompt, Request};
 use probity_verifier::CheckContext;
@@ -232,8 +232,7 @@ impl Driver<'_> {
 
     /// What the checks before a verification hook gave.
     async fn so_far(&self) -> Result<Value, EngineError> {
-        let findings: Vec<Finding> = self.machine.findings().into_iter().flatten().collect();
-        let judgement = merge(&findings);
+        let judgement = self.machine.judgement().ok_or(EngineError::Stuck)?;
         self.verdict_of(judgement.as_str(), &self.machine.findings()).await
     }
 

@@ -521,6 +521,41 @@ async fn an_open_answer_is_asked_for_again() {
     assert_eq!(findings, ["no_route", "no_route", "ok"].map(Code::slug));
 }
 
+/// A hook judges the verdict that stands, not one that another try is about to change.
+#[tokio::test]
+async fn a_hook_is_shown_the_verdict_that_stands() {
+    let rig = Rig::new();
+    let looked = std::sync::atomic::AtomicU32::new(0);
+    let shaky = Eye::new(&rig, move |ctx| {
+        let nth = looked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        std::future::ready(Ok(match (ctx.phase, nth) {
+            (probity_core::Phase::Before, _) => Verdict::revise("not_yet", "nothing yet"),
+            (_, 0..3) => Verdict::inconclusive("no_route", "dead"),
+            _ => Verdict::pass(),
+        }))
+    });
+    let hand = Hand::allows(&rig);
+    let mut plan = rig.plan(liar(), [shaky.check("shaky"), hand.check(POST, "h")]);
+    plan.policy.verify_backoff_ms = 1;
+    assert_eq!(rig.run(plan).await.outcome, Outcome::Verified);
+    assert_eq!((hand.calls().len(), shaky.after().len()), (1, 3));
+    assert_eq!(hand.shown()["verdict"]["verified"], json!(true));
+    assert_eq!(hand.shown()["verdict"]["judgement"], json!("pass"));
+}
+
+/// What passed before the delegate started is no check where red-first is required.
+#[tokio::test]
+async fn a_hook_is_not_shown_a_pass_that_proves_nothing() {
+    let rig = Rig::new();
+    let hand = Hand::allows(&rig);
+    let blunt = Eye::says(&rig, Ok(Verdict::pass()));
+    let mut plan = rig.plan(liar(), [blunt.check("blunt"), hand.check(POST, "h")]);
+    plan.policy.red_first = probity_core::RedFirst::Require;
+    rig.run(plan).await;
+    assert_eq!(hand.shown()["verdict"]["verified"], json!(false));
+    assert_eq!(hand.shown()["verdict"]["judgement"], json!("unverified"));
+}
+
 /// A check that its decider does not fit is refused before anything is done.
 #[tokio::test]
 async fn a_hook_that_is_declared_as_something_else_is_refused() {
