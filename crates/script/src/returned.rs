@@ -3,6 +3,7 @@
 use std::fmt;
 
 use probity_core::{Code, Evidence, Verdict, VerdictKind};
+use probity_verifier::reason_code;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value as Json};
 use starlark::values::dict::DictRef;
@@ -168,8 +169,9 @@ fn read_object(mut fields: Map<String, Json>) -> Result<Decision, Refusal> {
     };
     let said = [detail, reason, default_reason].into_iter().find(|text| !text.is_empty());
     let mut decision = Decision::new(kind, default_code, said.unwrap_or_default());
-    // Beside an outcome the reason is a word of its own, as in `read_after_write`.
-    if let Some(code) = outcome.and_then(|_| reason.parse().ok()) {
+    // Beside an outcome the reason may be one of the known words, as in `read_after_write`. Any other
+    // is text: it may be the delegate's, and codes stand in events.
+    if let Some(code) = outcome.and_then(|_| reason_code(reason)) {
         decision.code = code;
     }
     if let Some(code) = fields.get("code") {

@@ -25,7 +25,7 @@
 //! | `outcome` is `pass` | pass, code `ok` |
 //! | `outcome` is `fail` | revise, code `verify_failed` |
 //! | `outcome` is `inconclusive` | inconclusive, code `inconclusive` |
-//! | beside `outcome`: `detail` is the text, without it `reason`; `code`, without it a `reason` of one machine word, is the code | |
+//! | beside `outcome`: `detail` is the text, without it `reason`; `code` is the code, without it a `reason` that is one of the words of [`reason_code`] | |
 //! | not found or not executable, cannot be started or watched | fault `external_start` |
 //! | another exit code, or a signal | fault `external_exit` |
 //! | no JSON, neither `verified` nor `outcome`, both, an unknown word, a wrong type, `verified` against `verdict`, over 1 MiB | fault `external_output` |
@@ -46,7 +46,7 @@ use crate::python::{PYTHON_SHIM, SHIM_VARIABLE};
 use crate::spec::ExternalSpec;
 use crate::stock::{read_json, shell};
 use crate::workspace::key_of;
-use crate::{CheckContext, Verifier};
+use crate::{CheckContext, Verifier, reason_code};
 
 /// Bytes of a verdict.
 const MAX_OUTPUT_BYTES: usize = 1 << 20;
@@ -238,7 +238,7 @@ impl Table {
         Ok((kind, code, self.reason.clone().unwrap_or_default()))
     }
 
-    /// The same for an outcome, beside which the reason may be a word of its own.
+    /// The same for an outcome, beside which the reason may be one of the known words.
     fn of_outcome(&self, outcome: Outcome) -> Result<(VerdictKind, Code, String), &'static str> {
         if self.verdict.is_some() {
             return Err("it has both `verdict` and `outcome`; give one");
@@ -250,7 +250,7 @@ impl Table {
         };
         let reason = self.reason.as_deref().unwrap_or_default();
         let detail = self.detail.as_deref().filter(|detail| !detail.is_empty());
-        let code = reason.parse().unwrap_or(code);
+        let code = reason_code(reason).unwrap_or(code);
         Ok((kind, code, detail.unwrap_or(reason).to_owned()))
     }
 }

@@ -11,6 +11,7 @@ mod judge;
 mod manifest;
 mod method;
 mod python;
+mod reason;
 mod snapshot;
 pub mod spec;
 pub mod stock;
@@ -30,6 +31,7 @@ pub use judge::{
 pub use manifest::{Entry, Manifest, ManifestError};
 pub use method::Method;
 pub use python::PYTHON_SHIM;
+pub use reason::reason_code;
 pub use snapshot::{IGNORED, SnapshotError, SnapshotLimits, SnapshotRules, snapshot};
 pub use trust::{TrustError, TrustKind, TrustStore, Trusted, command_digest};
 pub use verifier::Verifier;

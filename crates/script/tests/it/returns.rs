@@ -49,6 +49,23 @@ async fn rows_that_are_verdicts() {
         (r#"{"outcome": "fail", "detail": "gone"}"#, Revise, "verify_failed", "gone"),
         (r#"{"outcome": "fail", "reason": "it is gone"}"#, Revise, "verify_failed", "it is gone"),
         (r#"{"outcome": "fail", "reason": "mismatch"}"#, Revise, "mismatch", "mismatch"),
+        // A text that could be a code may be the delegate's, and codes stand in events.
+        (r#"{"outcome": "fail", "reason": "hunter2"}"#, Revise, "verify_failed", "hunter2"),
+        (r#"{"outcome": "fail", "reason": "mismatch_"}"#, Revise, "verify_failed", "mismatch_"),
+        (r#"{"outcome": "pass", "reason": "acct-7"}"#, Pass, "ok", "acct-7"),
+        (
+            r#"{"outcome": "inconclusive", "reason": "acct-7"}"#,
+            Inconclusive,
+            "inconclusive",
+            "acct-7",
+        ),
+        (
+            r#"{"outcome": "fail", "reason": "budget_exhausted"}"#,
+            Revise,
+            "budget_exhausted",
+            "budget_exhausted",
+        ),
+        (r#"{"outcome": "fail", "reason": "x", "code": "acct-7"}"#, Revise, "acct-7", "x"),
         (r#"{"outcome": "fail", "reason": "mismatch", "detail": "x"}"#, Revise, "mismatch", "x"),
         (
             r#"{"outcome": "fail", "reason": "mismatch", "code": "gone"}"#,

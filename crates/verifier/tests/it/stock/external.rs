@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use probity_verifier::reason_code;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, PATIENCE};
@@ -45,6 +46,14 @@ fn the_return_table_row_by_row() {
         (r#"{"outcome": "fail", "detail": "no"}"#, "revise verify_failed"),
         (r#"{"outcome": "fail", "reason": "mismatch", "detail": "no"}"#, "revise mismatch"),
         (r#"{"outcome": "fail", "reason": "Not a word"}"#, "revise verify_failed"),
+        // A text that could be a code may be the delegate's, and codes stand in events.
+        (r#"{"outcome": "fail", "reason": "hunter2"}"#, "revise verify_failed"),
+        (r#"{"outcome": "fail", "reason": "mismatch_"}"#, "revise verify_failed"),
+        (r#"{"outcome": "fail", "reason": "mismatch "}"#, "revise verify_failed"),
+        (r#"{"outcome": "fail", "reason": ""}"#, "revise verify_failed"),
+        (r#"{"outcome": "pass", "reason": "acct-7"}"#, "pass"),
+        (r#"{"outcome": "inconclusive", "reason": "acct-7"}"#, "inconclusive inconclusive"),
+        (r#"{"outcome": "fail", "reason": "x", "code": "acct-7"}"#, "revise acct-7"),
         (r#"{"outcome": "fail", "reason": "mismatch", "code": "given"}"#, "revise given"),
         (r#"{"outcome": "inconclusive", "reason": "timeout"}"#, "inconclusive timeout"),
         (r#"{"outcome": "inconclusive"}"#, "inconclusive inconclusive"),
@@ -70,6 +79,38 @@ fn the_return_table_row_by_row() {
     ] {
         assert_eq!(prints(&bed, text), expected, "{text}");
     }
+}
+
+/// Every word that stands for a code beside an outcome.
+const WORDS: [&str; 13] = [
+    "match",
+    "mismatch",
+    "condition_true",
+    "condition_false",
+    "timeout",
+    "verify_timeout",
+    "error",
+    "read_error",
+    "missing_data",
+    "no_method",
+    "unsupported",
+    "cancelled",
+    "budget_exhausted",
+];
+
+#[test]
+fn a_reason_beside_an_outcome_is_a_code_if_it_is_a_known_word() {
+    let bed = Bed::new();
+    for word in WORDS {
+        assert_eq!(reason_code(word).unwrap().as_str(), word);
+        let text = format!(r#"{{"outcome": "inconclusive", "reason": "{word}"}}"#);
+        assert_eq!(prints(&bed, &text), format!("inconclusive {word}"));
+    }
+    for text in ["", "ok", "hunter2", "verify_failed", "Mismatch", " match", "match\n"] {
+        assert_eq!(reason_code(text), None, "{text}");
+    }
+    bed.write("verdict.json", r#"{"outcome": "fail", "reason": "hunter2"}"#);
+    assert_eq!(bed.reason("external:cat verdict.json"), "hunter2");
 }
 
 #[test]
