@@ -186,12 +186,13 @@ impl CheckSpec {
         }
     }
 
-    /// The id that was given, or one derived from kind and target, such as `file_out.txt`.
+    /// The id that was given, or one derived from kind and target, such as `file_out.txt`. Who is
+    /// asked stays out of it: an id stands in events, and a name is content.
     #[must_use]
     pub fn default_id(&self) -> Code {
-        self.id.clone().unwrap_or_else(|| match self.target().as_str() {
-            "" => Code::slug(self.kind()),
-            target => Code::slug(&format!("{}_{target}", self.kind())),
+        self.id.clone().unwrap_or_else(|| match (&self.effect, self.target().as_str()) {
+            (Effect::Human(_), _) | (_, "") => Code::slug(self.kind()),
+            (_, target) => Code::slug(&format!("{}_{target}", self.kind())),
         })
     }
 

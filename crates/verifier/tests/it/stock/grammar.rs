@@ -100,6 +100,8 @@ fn ids_are_derived_and_unique() {
         &long,
         &long,
         "changes_only:none",
+        "human:Alice Secret",
+        "human:bob@example.org,question=Is it live?",
     ]);
     let ids: Vec<String> = assign_ids(&checks).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -109,6 +111,8 @@ fn ids_are_derived_and_unique() {
     assert_eq!(ids[5], format!("file_{}", "x".repeat(59)));
     assert_eq!(ids[6], format!("file_{}-2", "x".repeat(51)));
     assert_eq!(ids[7], "changes_only");
+    // Who is asked is in no id.
+    assert_eq!(ids[8..], ["human", "human-2"]);
 
     let twice = assign_ids(&read(&["file:a,id=x", "file:b,id=x"])).unwrap_err();
     assert_eq!(twice.code(), "spec_duplicate_id");
