@@ -1,7 +1,6 @@
 //! Envelopes, packs, decisions, and what they come to for one run.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that panics fails"
