@@ -15,6 +15,7 @@ use clap::Parser;
 use serde::Serialize;
 
 use crate::error::BenchError;
+use crate::machine::Machine;
 
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
@@ -46,7 +47,7 @@ const FILES: u32 = 10;
 /// Everything that was measured.
 #[derive(Debug, Serialize)]
 struct Figures {
-    machine: start::Machine,
+    machine: Machine,
     attempts: Vec<attempt::Attempt>,
     fsync_ms: f64,
     script: script::Scripts,
@@ -93,7 +94,7 @@ async fn measure(args: &Args) -> Result<Figures, BenchError> {
         }
     }
     Ok(Figures {
-        machine: start::Machine::read(),
+        machine: Machine::read(),
         attempts,
         fsync_ms: attempt::fsync_ms(&folder)?,
         script: script::measure(&this).await?,

@@ -1,13 +1,15 @@
 //! The Lie Matrix, and the figures beside those of other tools.
 //!
-//! Both are programs; this library is what they share. See `README.md` of this folder for what
+//! Each is a program; this library is what they share. See `README.md` of this folder for what
 //! each number means.
 
 mod case;
 mod claimcheck;
+pub mod episodes;
 mod error;
 mod face;
 pub mod figures;
+mod machine;
 pub mod matrix;
 mod program;
 mod ralph;

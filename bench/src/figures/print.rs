@@ -1,6 +1,7 @@
 //! The figures as text and as JSON. Ratios are computed here and nowhere else.
 
 use super::{ATTEMPTS, FILES, Figures};
+use crate::machine::{gib, mb};
 
 /// One JSON object.
 pub(super) fn json(figures: &Figures) {
@@ -89,14 +90,4 @@ fn bounded(what: &str, figure: f64, bar: f64, unit: &str, note: &str) {
 
 fn row(what: &str, figure: &str, bar: &str, note: &str) {
     println!("{what:<42} {figure:>14} {bar:>12}  {note}");
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes in MB, to be read by people")]
-fn mb(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes in GiB, to be read by people")]
-fn gib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 30)
 }

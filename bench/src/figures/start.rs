@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{median, ms};
 use crate::error::BenchError;
+use crate::machine::kilobytes;
 
 /// Starts of which the median is taken.
 const STARTS: usize = 41;
@@ -22,31 +23,6 @@ pub(super) struct Start {
     pub(super) run_ms: f64,
     pub(super) peak_rss_bytes: u64,
     pub(super) binary_bytes: u64,
-}
-
-/// What the numbers belong to.
-#[derive(Debug, Serialize)]
-pub(super) struct Machine {
-    pub(super) cpu: String,
-    pub(super) cores: usize,
-    pub(super) memory_bytes: u64,
-    pub(super) load: String,
-    pub(super) profile: &'static str,
-}
-
-impl Machine {
-    pub(super) fn read() -> Self {
-        let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let cpu = field(&file("/proc/cpuinfo"), "model name").unwrap_or_default();
-        let memory = kilobytes(&file("/proc/meminfo"), "MemTotal").unwrap_or_default();
-        Self {
-            cpu,
-            cores: std::thread::available_parallelism().map_or(0, usize::from),
-            memory_bytes: memory * 1024,
-            load: file("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
-            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
-        }
-    }
 }
 
 /// Starts programs and looks at them.
@@ -116,13 +92,4 @@ fn run(probity: &Path, folder: &Path, loops: usize) -> Result<(f64, u64), BenchE
         }
     }
     Ok((ms(median(times)), peak))
-}
-
-fn field(text: &str, name: &str) -> Option<String> {
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    field(text, name)?.split(' ').next()?.parse().ok()
 }

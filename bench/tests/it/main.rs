@@ -1,4 +1,6 @@
-//! The whole matrix, as part of the suite.
+//! The whole matrix, and a small run of the episodes, as part of the suite.
+
+mod episodes;
 
 use std::process::Command;
 

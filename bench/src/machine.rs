@@ -1,0 +1,49 @@
+//! What the numbers belong to.
+
+use serde::Serialize;
+
+/// The machine, as it is now. Sizes in bytes.
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) cpu: String,
+    pub(crate) cores: usize,
+    pub(crate) memory_bytes: u64,
+    pub(crate) load: String,
+    /// How this program was built, which need not be how the one it measures was.
+    pub(crate) profile: &'static str,
+}
+
+impl Machine {
+    pub(crate) fn read() -> Self {
+        let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let cpu = field(&file("/proc/cpuinfo"), "model name").unwrap_or_default();
+        let memory = kilobytes(&file("/proc/meminfo"), "MemTotal").unwrap_or_default();
+        Self {
+            cpu,
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            memory_bytes: memory * 1024,
+            load: file("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" },
+        }
+    }
+}
+
+/// A figure of `/proc` in kilobytes.
+pub(crate) fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    field(text, name)?.split(' ').next()?.parse().ok()
+}
+
+fn field(text: &str, name: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes in MB, to be read by people")]
+pub(crate) fn mb(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes in GiB, to be read by people")]
+pub(crate) fn gib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
+}
