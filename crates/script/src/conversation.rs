@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::pool::GRACE;
 use crate::process::WorkerProcess;
 use crate::session::Input;
+use crate::session::Missed;
 
 /// What to run and within what bounds.
 pub(crate) struct Job<'a> {
@@ -56,7 +57,7 @@ pub(crate) async fn converse(worker: &mut WorkerProcess, job: &Job<'_>) -> Resul
     let Some(input) = job.input else {
         talk.load().await?;
         return Ok(Report {
-            result: Ok(Product::Unreachable(String::new())),
+            result: Ok(Product::Unreachable(Missed { reason: String::new(), is_late: false })),
             ticks: 0,
             printed: String::new(),
         });

@@ -43,7 +43,7 @@ pub(crate) fn of_call(
 ) -> Result<Product, FaultFrame> {
     let place = location(error);
     match session.stop() {
-        Some(Stop::Missed(missed)) => return Ok(Product::Unreachable(missed.reason)),
+        Some(Stop::Missed(missed)) => return Ok(Product::Unreachable(missed)),
         Some(Stop::Fault { code, message }) => return Err(FaultFrame::new(code, message).at(place)),
         None => {}
     }

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::returned::MAX_REASON_BYTES;
 use crate::runner::{Execution, Runner};
 use crate::script::Script;
+use crate::session::Missed;
 
 /// The largest payload a hook is given or may leave behind, as JSON text, in bytes.
 pub const MAX_PAYLOAD_BYTES: u64 = 16 << 20;
@@ -95,8 +96,9 @@ impl ScriptHook {
                 Ok(HookAnswer::Modify { payload })
             }
             Product::Answer(answer) => Ok(answer),
-            Product::Unreachable(reason) => {
-                let code = Code::slug("hook_unreachable");
+            Product::Unreachable(Missed { reason, is_late }) => {
+                let code = if is_late { "hook_unreachable_timeout" } else { "hook_unreachable" };
+                let code = Code::slug(code);
                 Ok(HookAnswer::Inconclusive { code, reason: cut(&reason, MAX_REASON_BYTES) })
             }
             Product::Decision(_) => {

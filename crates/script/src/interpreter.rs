@@ -22,7 +22,7 @@ use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, HostAnswer, HostCall};
 use crate::limits::Limits;
 use crate::returned::{self, Decision, Refusal};
-use crate::session::{Ask, Input, Session};
+use crate::session::{Ask, Input, Missed, Session};
 
 /// What the file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ pub(crate) enum Product {
     Decision(Decision),
     Answer(HookAnswer),
     /// Ground truth was out of reach.
-    Unreachable(String),
+    Unreachable(Missed),
 }
 
 /// The bounds of one evaluation.
@@ -228,10 +228,10 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
         Ok((result, ticks.saturating_add(more)))
     });
     let (mut result, ticks) = called.unwrap_or_else(|fault| (Err(fault), 0));
-    if let Ok(Product::Unreachable(reason)) = &result
+    if let Ok(Product::Unreachable(missed)) = &result
         && loaded.entry != Entry::Handle
     {
-        result = Ok(Product::Decision(Decision::inconclusive("unreachable", reason)));
+        result = Ok(Product::Decision(Decision::inconclusive(missed.code(), &missed.reason)));
     }
     if let Ok(Product::Decision(decision)) = &mut result {
         decision.evidence.extend(session.take_evidence());

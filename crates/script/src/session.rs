@@ -69,11 +69,18 @@ pub(crate) trait Ask {
 }
 
 /// Why ground truth was out of reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Missed {
     pub(crate) reason: String,
     /// It might have answered, given more time.
     pub(crate) is_late: bool,
+}
+
+impl Missed {
+    /// The code of the verdict: what answers too late drifts red, and its code ends in `timeout`.
+    pub(crate) const fn code(&self) -> &'static str {
+        if self.is_late { "verify_timeout" } else { "unreachable" }
+    }
 }
 
 /// A poll under way; its end bounds what the host is asked meanwhile.

@@ -96,7 +96,7 @@ impl ScriptVerifier {
         let (product, ticks, printed) = self.runner.run(ctx, "", claim).await?;
         let mut verdict = match product {
             Product::Decision(decision) => Verdict::from(decision),
-            Product::Unreachable(reason) => Verdict::inconclusive("unreachable", reason),
+            Product::Unreachable(missed) => Verdict::inconclusive(missed.code(), missed.reason),
             Product::Answer(_) => {
                 return Err(Fault::new(fault::WORKER, "the worker answered for a hook"));
             }

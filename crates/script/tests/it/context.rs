@@ -155,7 +155,7 @@ async fn ground_truth_out_of_reach_is_inconclusive_here_too() {
         setup.host = crate::support::table([]);
         let world = World::new(&[]).within(std::time::Duration::from_secs(1));
         let verdict = setup.run(source, &world).await.unwrap();
-        assert_eq!((verdict.kind, verdict.code.as_str()), (Inconclusive, "unreachable"));
+        assert_eq!((verdict.kind, verdict.code.as_str()), (Inconclusive, "verify_timeout"));
     }
 }
 
