@@ -252,7 +252,11 @@ impl<'a> World<'a> {
                 self.call_hook(hook, turn, timeout_ms).map(Some)
             }
             Effect::Ask { check, until_ms } => {
-                self.announced(|event| *event == Event::CheckAwaits { check, until_ms })?;
+                let Some(submission) = machine.submission().cloned() else {
+                    return broken("a human is asked about nothing");
+                };
+                let asks = Event::CheckAwaits { check, submission, until_ms };
+                self.announced(|event| *event == asks)?;
                 self.ask_human(machine.turn(), check).map(Some)
             }
             Effect::Dispatch { turn, attempt, is_replay, correction, step, .. } => {

@@ -171,6 +171,8 @@ pub enum Event {
     CheckAwaits {
         /// Which check.
         check: CheckIndex,
+        /// The submission that it asks about.
+        submission: SubmissionId,
         /// When it stops waiting, in milliseconds since the Unix epoch.
         until_ms: u64,
     },
@@ -179,10 +181,14 @@ pub enum Event {
     CheckAnswered {
         /// Which check.
         check: CheckIndex,
+        /// The submission that the answer is about.
+        submission: SubmissionId,
         /// What the answer comes to.
         finding: Finding,
         /// Blob that names the human and holds the text.
         by: Digest,
+        /// Digest of the judge's files when the answer came: they may have been touched meanwhile.
+        judge: Digest,
     },
     /// All findings of a submission were merged. At most one per turn.
     #[serde(rename = "verdict.merged")]

@@ -52,10 +52,14 @@ pub enum Input {
     CheckAnswered {
         /// Which check.
         check: CheckIndex,
+        /// The submission that the human saw.
+        submission: SubmissionId,
         /// What the answer comes to.
         finding: Finding,
         /// Blob that names the human and holds the text.
         by: Digest,
+        /// Digest of the judge's manifest, read when the answer came.
+        judge: Digest,
     },
     /// The delegate answered, as [`crate::Effect::Dispatch`] asked.
     Claimed {
@@ -139,6 +143,14 @@ pub enum Refusal {
         expected: u32,
         /// The check that was answered.
         got: u32,
+    },
+    /// A human's answer about another claim than the one that is asked about.
+    #[error("submission {expected} is asked about, the answer is about {got}")]
+    WrongSubmission {
+        /// The submission that is asked about.
+        expected: SubmissionId,
+        /// The one that was answered.
+        got: SubmissionId,
     },
     /// A result of a hook that is not the one in flight.
     #[error("hook {expected} is in flight, the answer is of hook {got}")]

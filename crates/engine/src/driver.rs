@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use probity_core::{
     Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step,
+    SubmissionId,
 };
 use probity_record::{Chain, read_records};
 use probity_store::{Store, read_run};
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::content::{self, StoredAnswer};
 use crate::journal::Journal;
 use crate::plan::Decider;
-use crate::work::{Done, Wake, Work};
+use crate::work::{Done, Sealed, Wake, Work, look_at_judge};
 use crate::{Approval, Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
 
@@ -141,15 +142,18 @@ impl Engine {
         Box::pin(driver.drive()).await
     }
 
-    /// Answers the human check that a run waits for, and drives the run on.
+    /// Answers the human check that a run waits for, and drives the run on. The answer is about one
+    /// submission, as [`crate::Report::asked_about`] names it. The judge's files are looked at again:
+    /// they may have been touched while the human thought.
     ///
     /// # Errors
     /// As [`Engine::resume`]; [`EngineError::NotAsked`] if somebody else is asked,
-    /// [`EngineError::Answer`] if nobody is, or no more.
+    /// [`EngineError::Answer`] if nobody is, no more, or about another submission.
     pub async fn approve(
         &self,
         plan: Plan,
         by: &str,
+        about: &SubmissionId,
         approval: Approval,
         watch: &dyn Watch,
         cancel: CancellationToken,
@@ -163,8 +167,13 @@ impl Engine {
         let text = content::cut(&verdict.reason).to_owned();
         let (finding, mut blobs) = content::finding(Ok(verdict))?;
         let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
+        let judge = look_at_judge(Arc::clone(&driver.plan.judge)).await;
+        let Sealed { digest: judge, bytes } = judge.map_err(|_| EngineError::Stuck)?;
+        if driver.machine.baseline().is_some_and(|baseline| baseline.judge != judge) {
+            content::keep(&mut blobs, bytes);
+        }
         driver.journal.stage(blobs);
-        let input = Input::CheckAnswered { check, finding, by };
+        let input = Input::CheckAnswered { check, submission: about.clone(), finding, by, judge };
         driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
         Box::pin(driver.drive()).await
     }

@@ -2,7 +2,8 @@
 
 use probity_core::{
     Claim, Code, Degraded, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding,
-    HookDecision, JudgedTurn, Judgement, Outcome, RunId, Stage, Step, Trigger, VerdictKind,
+    HookDecision, JudgedTurn, Judgement, Outcome, RunId, Stage, Step, SubmissionId, Trigger,
+    VerdictKind,
 };
 use probity_record::{RunRecords, read_records};
 use probity_store::{Blobs, Store, read_run};
@@ -54,6 +55,9 @@ pub struct Report {
     /// The check that waits for a human.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<Code>,
+    /// The submission that this human is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_about: Option<SubmissionId>,
     /// Why there is no claim, where the delegate failed or the workspace could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -202,6 +206,7 @@ impl Reader<'_> {
             delivered: self.claim(edited).await?,
             hooks: self.hooks(log).await?,
             degraded: machine.degraded().iter().map(DegradeReport::of).collect(),
+            asked_about: waits_for.and_then(|_| machine.submission().cloned()),
             waits_for: waits_for.map(|decl| decl.id.clone()),
             failure: self.failure(log).await?,
             seal: log.seal.map(|seal| SealReport { events: seal.events, head: seal.head }),
@@ -342,6 +347,7 @@ impl Reader<'_> {
         let (Some(last), Some(sealed)) = (last, self.machine.baseline()) else { return Ok(None) };
         let readings = log.entries.iter().rev().filter_map(|entry| match &entry.event {
             Event::CheckFinished { judge, .. } => *judge,
+            Event::CheckAnswered { judge, .. } => Some(*judge),
             _ => None,
         });
         let mut readings = last.world.iter().map(|world| world.judge).chain(readings);

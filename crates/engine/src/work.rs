@@ -323,7 +323,11 @@ async fn observe(
     tokio::task::spawn_blocking(read).await.unwrap_or_else(panicked)
 }
 
-async fn look_at_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
+/// Reads the judge's files once more.
+///
+/// # Errors
+/// A fault if the reading panicked.
+pub(crate) async fn look_at_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
     match tokio::task::spawn_blocking(move || judge.look()).await {
         Ok(manifest) => Ok(Sealed::of(&manifest)),
         Err(_) => Err(Fault::new("verifier_panic", "reading the judge's files panicked")),

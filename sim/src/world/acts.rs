@@ -211,7 +211,9 @@ impl World<'_> {
         }
         let Some(saw) = self.script.sight(turn.number, index, 1) else { return broken("no human") };
         let (finding, by) = (saw.sight.finding(), digest(0, 95));
-        let input = Input::CheckAnswered { check, finding, by };
+        let Some(submission) = submission(turn) else { return broken("no submission id") };
+        let judge = digest(0, self.judge());
+        let input = Input::CheckAnswered { check, submission, finding, by, judge };
         Ok(Act { done_ms: self.clock_ms + saw.took_ms, input })
     }
 

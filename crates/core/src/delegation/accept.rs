@@ -7,7 +7,8 @@ use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
     Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, HookDecision, HookIndex,
-    HookPoint, Input, MAX_ATTEMPTS, Outcome, Phase, Refusal, Rewrite, Subject, Turn, VerdictKind,
+    HookPoint, Input, MAX_ATTEMPTS, Outcome, Phase, Refusal, Rewrite, Subject, SubmissionId, Turn,
+    VerdictKind,
 };
 
 /// What an input means in a state: an event, or an answer that changes nothing.
@@ -51,10 +52,11 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             }
             _ => Err(not_now),
         },
-        Input::CheckAnswered { check, finding, by } => match stage {
+        Input::CheckAnswered { check, submission, finding, by, judge } => match stage {
             Stage::Awaiting { check: expected, until_ms } if now_ms < until_ms => {
                 same_check(expected, check)?;
-                event(Event::CheckAnswered { check, finding, by })
+                same_submission(fold, &submission)?;
+                event(Event::CheckAnswered { check, submission, finding, by, judge })
             }
             _ => Err(not_now),
         },
@@ -248,6 +250,16 @@ fn same_check(expected: CheckIndex, got: CheckIndex) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::WrongCheck { expected: expected.0, got: got.0 })
+}
+
+/// What a human said of one claim is not said of the next.
+fn same_submission(fold: &Fold, got: &SubmissionId) -> Result<(), Refusal> {
+    match fold.current.as_ref().map(|current| &current.id) {
+        Some(expected) if expected != got => {
+            Err(Refusal::WrongSubmission { expected: expected.clone(), got: got.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn discrimination(finding: &Finding) -> Discrimination {

@@ -157,16 +157,20 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     if let Some(check) = next.filter(|_| is_human && !is_late)
         && matches!(judgement, Judgement::Pass | Judgement::Unverified)
     {
-        return Some(ask(fold, check, now_ms));
+        return Some(ask(fold, current, check, now_ms));
     }
     let code = deciding_code(fold, judgement, &findings);
     Some(verdict(fold, current, judgement, code))
 }
 
 /// A human is asked last, and only about what nothing else refuses.
-fn ask(fold: &Fold, check: usize, now_ms: u64) -> Event {
+fn ask(fold: &Fold, current: &Submission, check: usize, now_ms: u64) -> Event {
     let timeout_ms = fold.checks.get(check).map_or(1, |decl| decl.timeout_ms);
-    Event::CheckAwaits { check: CheckIndex::of(check), until_ms: now_ms.saturating_add(timeout_ms) }
+    Event::CheckAwaits {
+        check: CheckIndex::of(check),
+        submission: current.id.clone(),
+        until_ms: now_ms.saturating_add(timeout_ms),
+    }
 }
 
 /// What a check gave that the run's own time, or that of the verify stage, did not leave room for.

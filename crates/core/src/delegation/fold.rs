@@ -101,11 +101,6 @@ impl Fold {
         checks.position(|(decl, red)| decl.subject == Subject::World && red.is_none())
     }
 
-    /// Whether a check is a question to a human.
-    pub(crate) fn is_human(&self, check: usize) -> bool {
-        self.checks.get(check).is_some_and(|decl| decl.subject == Subject::Human)
-    }
-
     /// How a check stands after the red run.
     pub(crate) fn discrimination(&self, check: usize) -> Discrimination {
         let exempt = self.policy.red_first == RedFirst::Off
@@ -222,9 +217,11 @@ impl Fold {
             Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
                 self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
             }
-            Event::CheckAwaits { check, until_ms } => self.check_awaits(at_ms, *check, *until_ms),
-            Event::CheckAnswered { check, finding, .. } => {
-                self.check_answered(at_ms, *check, finding);
+            Event::CheckAwaits { check, until_ms, .. } => {
+                self.check_awaits(at_ms, *check, *until_ms)
+            }
+            Event::CheckAnswered { check, finding, judge, .. } => {
+                self.check_answered(at_ms, *check, finding, *judge);
             }
             Event::VerdictMerged { judgement, code, counted, reused, .. } => {
                 self.verdict_merged(*judgement, code, *counted, *reused);
@@ -324,11 +321,16 @@ impl Fold {
         if was_awaited {
             self.waited(at_ms, check);
         }
+        judge.into_iter().for_each(|judge| self.judge_seen(judge));
+        self.stage = Stage::Settled;
+    }
+
+    /// The judge's files were looked at again.
+    fn judge_seen(&mut self, judge: Digest) {
         let sealed = self.baseline.map(|baseline| baseline.judge);
         if let Some(current) = &mut self.current {
-            current.tampered |= judge.is_some() && judge != sealed;
+            current.tampered |= Some(judge) != sealed;
         }
-        self.stage = Stage::Settled;
     }
 
     /// Hooks and humans behind a check saw the claim and the verdict as they were.
@@ -348,8 +350,9 @@ impl Fold {
             .for_each(|(progress, _)| *progress = Progress::default());
     }
 
-    fn check_answered(&mut self, at_ms: u64, check: CheckIndex, finding: &Finding) {
+    fn check_answered(&mut self, at_ms: u64, check: CheckIndex, finding: &Finding, judge: Digest) {
         self.waited(at_ms, check);
+        self.judge_seen(judge);
         if let Some(progress) = self.progress_mut(check) {
             progress.finished_ms = at_ms;
             progress.elapsed_ms = at_ms.saturating_sub(progress.since_ms);

@@ -20,7 +20,8 @@ pub use submission::{JudgedTurn, Presented, World};
 
 use crate::{
     Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
-    HookDecl, Input, Judgement, OpenError, Policy, Refusal, RunId, Step, Terms, Turn, Usage, merge,
+    HookDecl, Input, Judgement, OpenError, Policy, Refusal, RunId, Step, SubmissionId, Terms, Turn,
+    Usage, merge,
 };
 use accept::Accepted;
 use fold::Fold;
@@ -200,6 +201,12 @@ impl Delegation {
         let judged = self.fold.judged.last()?;
         let edited = self.fold.hooks.rewritten.edited.filter(|(of, _)| *of == judged.turn);
         edited.map(|(_, claim)| claim)
+    }
+
+    /// The submission whose checks are at work.
+    #[must_use]
+    pub fn submission(&self) -> Option<&SubmissionId> {
+        self.fold.current.as_ref().map(|current| &current.id)
     }
 
     /// The claim as a check at work sees it: the delegate's, or what the hooks before it made of it.

@@ -147,7 +147,9 @@ fn input_of(stage: Stage, event: &Event) -> Option<Input> {
         Event::HookAnswered { hook, decision, elapsed_ms } => {
             Input::HookAnswered { hook, decision, elapsed_ms }
         }
-        Event::CheckAnswered { check, finding, by } => Input::CheckAnswered { check, finding, by },
+        Event::CheckAnswered { check, submission, finding, by, judge } => {
+            Input::CheckAnswered { check, submission, finding, by, judge }
+        }
         Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
             Input::Claimed { turn, submission, candidate, claim, work, usage }
         }

@@ -7,7 +7,8 @@ use probity_core::{
 };
 
 use crate::rig::{
-    Rig, claim_check, d, fail, fault, human_check, inconclusive, pass, revise, turn, verdict,
+    JUDGE, Rig, TOUCHED, claim_check, d, fail, fault, human_check, inconclusive, pass, revise,
+    submission, turn, verdict,
 };
 
 const HOUR_MS: u64 = 3_600_000;
@@ -139,7 +140,7 @@ fn a_human_who_does_not_answer_leaves_it_inconclusive() {
     rig.wait(HOUR_MS - 1);
     assert_eq!(rig.feed(Input::Timer), Ok(Handled::Unchanged));
     rig.wait(1);
-    let late = rig.feed(Rig::said(1, pass()));
+    let late = rig.feed(rig.said(1, pass()));
     assert!(matches!(late, Err(Refusal::NotNow { .. })), "{late:?}");
     rig.ok(Input::Timer);
     assert_eq!(rig.ended(), (Outcome::Inconclusive, "human_timeout"));
@@ -156,7 +157,7 @@ fn two_humans_are_asked_one_after_the_other() {
     rig.wait(50).human(pass());
     let (check, until_ms) = (CheckIndex(2), rig.now_ms + HOUR_MS);
     assert_eq!(rig.due, [Effect::Ask { check, until_ms }]);
-    let first = rig.feed(Rig::said(1, pass()));
+    let first = rig.feed(rig.said(1, pass()));
     assert_eq!(first, Err(Refusal::WrongCheck { expected: 2, got: 1 }));
     let mut refused = rig.clone();
     rig.human(pass());
@@ -225,7 +226,7 @@ fn a_cancel_reaches_a_run_that_waits_for_a_human() {
     let mut rig = asked(Policy::default(), 1);
     rig.cancel();
     assert_eq!(rig.ended(), (Outcome::Cancelled, "user"));
-    rig.feed(Rig::said(1, pass())).unwrap_err();
+    rig.feed(rig.said(1, pass())).unwrap_err();
 }
 
 /// An answer is a blob with a name in it, and it stands in the record.
@@ -234,8 +235,46 @@ fn who_answered_stands_in_the_record() {
     let mut rig = asked(Policy::default(), 1);
     rig.human(pass());
     let answered = rig.log.iter().find_map(|entry| match &entry.event {
-        Event::CheckAnswered { check, finding, by } => Some((*check, finding.clone(), *by)),
+        Event::CheckAnswered { check, submission, finding, by, judge } => {
+            Some((*check, submission.clone(), finding.clone(), *by, *judge))
+        }
         _ => None,
     });
-    assert_eq!(answered, Some((CheckIndex(1), pass(), d(76))));
+    let expected = (CheckIndex(1), submission(turn(0)), pass(), d(76), d(JUDGE));
+    assert_eq!(answered, Some(expected));
+}
+
+/// What was said of a claim that was sent back is not said of the one that came after it.
+#[test]
+fn an_answer_is_about_the_claim_that_was_asked_about() {
+    let mut rig = asked(Policy::default(), 1);
+    let about_first = rig.said(1, pass());
+    let asked_about = |rig: &Rig| match &rig.log.last().unwrap().event {
+        Event::CheckAwaits { submission, .. } => submission.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(asked_about(&rig), submission(turn(0)));
+    rig.human(revise()).claim(2).observe(Phase::After).finish(pass());
+    let (expected, got) = (submission(turn(1)), submission(turn(0)));
+    assert_eq!((asked_about(&rig), rig.machine.submission()), (expected.clone(), Some(&expected)));
+    assert_eq!(rig.feed(about_first), Err(Refusal::WrongSubmission { expected, got }));
+    rig.human(pass());
+    assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+}
+
+/// A human may take days, and somebody may touch what judges meanwhile.
+#[test]
+fn a_judge_that_was_touched_while_a_human_thought_outweighs_the_answer() {
+    for finding in [pass(), revise(), fail(), inconclusive()] {
+        for crashes in [false, true] {
+            let mut rig = asked(Policy::default(), 2);
+            rig.judge = TOUCHED;
+            if crashes {
+                rig.machine = Delegation::replay(&rig.log).unwrap();
+            }
+            rig.human(finding.clone());
+            assert_eq!(rig.ended(), (Outcome::Rejected, "judge_tampered"), "{finding:?}");
+            assert_eq!(rig.machine.judged()[0].findings[2], None, "nobody else is asked");
+        }
+    }
 }

@@ -231,8 +231,12 @@ impl Rig {
         Input::HookAnswered { hook: HookIndex(hook), decision, elapsed_ms: 3 }
     }
 
-    pub(crate) fn said(check: u32, finding: Finding) -> Input {
-        Input::CheckAnswered { check: CheckIndex(check), finding, by: d(76) }
+    /// What a human says of the claim at work.
+    pub(crate) fn said(&self, check: u32, finding: Finding) -> Input {
+        let submission =
+            self.machine.submission().cloned().unwrap_or_else(|| submission(self.machine.turn()));
+        let (check, judge) = (CheckIndex(check), d(self.judge));
+        Input::CheckAnswered { check, submission, finding, by: d(76), judge }
     }
 
     /// Answers the hook in flight.
@@ -248,7 +252,8 @@ impl Rig {
         let Stage::Awaiting { check, .. } = self.machine.stage() else {
             panic!("no human is asked: {:?}", self.machine.stage());
         };
-        self.ok(Self::said(check.0, finding))
+        let said = self.said(check.0, finding);
+        self.ok(said)
     }
 
     /// Answers the check in flight.

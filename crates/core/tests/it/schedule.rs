@@ -209,7 +209,7 @@ pub(crate) fn input(rig: &mut Rig, step: &Step) -> Input {
         6 => Rig::answered(Answer::Continue { attempts: step.spoil.into() }),
         7 => Input::Unreadable { phase, code: code("too_large"), detail: d(4) },
         13 => Rig::hooked(step.candidate.into(), decision(step)),
-        14 => Rig::said(step.candidate.into(), finding(step.finding)),
+        14 => rig.said(step.candidate.into(), finding(step.finding)),
         15 => rig.rewritten(step.candidate.into(), finding(step.finding), step.spoil),
         8..=11 => Input::Timer,
         12 => Input::Resume,
@@ -235,7 +235,7 @@ fn expected(rig: &Rig, step: &Step) -> Input {
             rig.finished(check, finding)
         }
         Stage::Hooking { hook, .. } => Rig::hooked(hook.0, decision(step)),
-        Stage::Awaiting { check, .. } => Rig::said(check.0, finding(step.finding)),
+        Stage::Awaiting { check, .. } => rig.said(check.0, finding(step.finding)),
         Stage::Delegated { turn } => rig.claimed(turn, step.candidate),
         Stage::Escalated { .. } => Rig::answered(match step.finding {
             0..=3 => Answer::Reject,

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use probity_core::{Answer, CheckDecl, Claim, Outcome, Subject, Verdict};
+use probity_core::{Answer, CheckDecl, Claim, Outcome, Subject, SubmissionId, Verdict};
 use probity_delegate::{Answered, Delegate, FunctionDelegate, ScriptedDelegate, Step};
 use probity_engine::{
-    Approval, Check, Clock, Decider, Ended, Engine, EngineError, Human, Plan, SystemClock,
+    Approval, Check, Clock, Decider, Ended, Engine, EngineError, Human, Plan, Report, SystemClock,
 };
+use probity_verifier::JudgeFiles;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::Break;
-use crate::rig::{Eye, Rig, Unwatched, When, bounded, liar, writes};
+use crate::rig::{Eye, Rig, Unwatched, When, bounded, liar, run_id, writes};
 
 const HOUR_MS: u64 = 3_600_000;
 const ADA: &str = "ada@example.org";
@@ -38,13 +39,26 @@ fn asking(rig: &Rig, delegate: Arc<dyn Delegate>) -> Plan {
     rig.plan(delegate, [Eye::file(rig, "out.txt").check("out"), asks("ada", ADA, HOUR_MS)])
 }
 
+/// Some submission that is not asked about.
+fn other() -> SubmissionId {
+    "another".parse().unwrap()
+}
+
+/// The submission that the run asks about, if it asks.
+async fn asked_about(rig: &Rig) -> SubmissionId {
+    let report = Report::read(rig.store.as_ref(), &run_id()).await.ok();
+    report.and_then(|report| report.asked_about).unwrap_or_else(other)
+}
+
 async fn approve(
+    rig: &Rig,
     engine: &Engine,
     plan: Plan,
     by: &str,
     approval: Approval,
 ) -> Result<Ended, EngineError> {
-    bounded(engine.approve(plan, by, approval, &Unwatched, CancellationToken::new())).await
+    let about = asked_about(rig).await;
+    bounded(engine.approve(plan, by, &about, approval, &Unwatched, CancellationToken::new())).await
 }
 
 fn revise() -> Approval {
@@ -98,7 +112,7 @@ async fn what_they_say_is_the_verdict() {
             plan
         };
         rig.run(once()).await;
-        let ended = approve(&rig.engine(), once(), ADA, approval).await.unwrap();
+        let ended = approve(&rig, &rig.engine(), once(), ADA, approval).await.unwrap();
         assert_eq!((ended.outcome, ended.code.as_str()), (outcome, code));
         assert_eq!(ended.delivered.is_some(), outcome == Outcome::Verified);
         let report = rig.report().await;
@@ -119,7 +133,8 @@ async fn a_wrong_name_changes_nothing() {
     rig.run(plan(&rig)).await;
     let records = rig.records().await;
     for by in ["bob@example.org", "", "ADA@example.org", "ada@example.org "] {
-        let error = approve(&rig.engine(), plan(&rig), by, Approval::Approve).await.unwrap_err();
+        let error =
+            approve(&rig, &rig.engine(), plan(&rig), by, Approval::Approve).await.unwrap_err();
         assert_eq!(error.code(), "answer_not_asked");
         assert!(error.to_string().contains(ADA));
     }
@@ -135,14 +150,14 @@ async fn the_delegate_is_told_what_a_human_wants_and_they_are_asked_again() {
     rig.run(asking(&rig, delegate())).await;
     let second = delegate();
     let plan = || asking(&rig, second.clone());
-    let ended = approve(&rig.engine(), plan(), ADA, revise()).await.unwrap();
+    let ended = approve(&rig, &rig.engine(), plan(), ADA, revise()).await.unwrap();
     assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Escalated, "awaits_human"));
     let told = second.requests()[0].prompt.correction.clone().unwrap();
     assert!(
         told.contains("the tone is wrong") && told.contains("code=\"human_revised\""),
         "{told}"
     );
-    let ended = approve(&rig.engine(), plan(), ADA, Approval::Approve).await.unwrap();
+    let ended = approve(&rig, &rig.engine(), plan(), ADA, Approval::Approve).await.unwrap();
     assert_eq!((ended.outcome, second.violations()), (Outcome::Verified, Vec::new()));
     assert_eq!(ended.delivered.unwrap().response, "friendlier");
     assert_eq!(rig.report().await.attempts, 2);
@@ -173,7 +188,7 @@ async fn a_human_alone_can_verify() {
     let rig = Rig::new();
     let plan = || rig.plan(liar(), [asks("ada", ADA, HOUR_MS)]);
     assert_eq!(rig.run(plan()).await.code.as_str(), "awaits_human");
-    let ended = approve(&rig.engine(), plan(), ADA, Approval::Approve).await.unwrap();
+    let ended = approve(&rig, &rig.engine(), plan(), ADA, Approval::Approve).await.unwrap();
     assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Verified, "human_approved"));
     assert_eq!(ended.delivered.unwrap().response, "All done!");
 }
@@ -185,13 +200,13 @@ async fn of_two_humans_one_is_asked_behind_the_other() {
     let plan = || rig.plan(liar(), [asks("ada", ADA, HOUR_MS), asks("bob", bob, HOUR_MS)]);
     rig.run(plan()).await;
     let engine = rig.engine();
-    let error = approve(&engine, plan(), bob, Approval::Approve).await.unwrap_err();
+    let error = approve(&rig, &engine, plan(), bob, Approval::Approve).await.unwrap_err();
     assert_eq!(error.code(), "answer_not_asked");
-    let ended = approve(&engine, plan(), ADA, Approval::Approve).await.unwrap();
+    let ended = approve(&rig, &engine, plan(), ADA, Approval::Approve).await.unwrap();
     assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Escalated, "awaits_human"));
-    let error = approve(&engine, plan(), ADA, Approval::Approve).await.unwrap_err();
+    let error = approve(&rig, &engine, plan(), ADA, Approval::Approve).await.unwrap_err();
     assert_eq!(error.code(), "answer_not_asked");
-    let ended = approve(&engine, plan(), bob, Approval::Approve).await.unwrap();
+    let ended = approve(&rig, &engine, plan(), bob, Approval::Approve).await.unwrap();
     assert_eq!(ended.outcome, Outcome::Verified);
 }
 
@@ -200,14 +215,15 @@ async fn a_run_that_asks_nobody_takes_no_such_answer() {
     let rig = Rig::new();
     rig.run(plan(&rig)).await;
     let engine = rig.engine();
-    approve(&engine, plan(&rig), ADA, Approval::Approve).await.unwrap();
+    approve(&rig, &engine, plan(&rig), ADA, Approval::Approve).await.unwrap();
     let records = rig.records().await;
-    let error = approve(&engine, plan(&rig), ADA, revise()).await.unwrap_err();
+    let error = approve(&rig, &engine, plan(&rig), ADA, revise()).await.unwrap_err();
     assert_eq!(error.code(), "answer_refused");
     assert_eq!(rig.records().await, records);
 
     let other = Rig::new();
-    let error = approve(&other.engine(), plan(&other), ADA, Approval::Approve).await.unwrap_err();
+    let error =
+        approve(&other, &other.engine(), plan(&other), ADA, Approval::Approve).await.unwrap_err();
     assert_eq!(error.code(), "run_missing");
 }
 
@@ -233,8 +249,8 @@ async fn of_two_answers_one_counts() {
     let engine = rig.engine();
     let reject = Approval::Reject { reason: "no".to_owned() };
     let (first, second) = tokio::join!(
-        approve(&engine, plan(&rig), ADA, Approval::Approve),
-        approve(&engine, plan(&rig), ADA, reject)
+        approve(&rig, &engine, plan(&rig), ADA, Approval::Approve),
+        approve(&rig, &engine, plan(&rig), ADA, reject)
     );
     let taken = [first.is_ok(), second.is_ok()];
     assert_eq!(taken.iter().filter(|taken| **taken).count(), 1, "{taken:?}");
@@ -260,7 +276,7 @@ async fn too_late_is_no_answer_and_the_run_ends_inconclusive() {
     let records = rig.records().await;
     let later = Engine::new(Arc::clone(&rig.store), Arc::new(Later));
     for approval in [Approval::Approve, revise()] {
-        let error = approve(&later, plan(&rig), ADA, approval).await.unwrap_err();
+        let error = approve(&rig, &later, plan(&rig), ADA, approval).await.unwrap_err();
         assert_eq!(error.code(), "answer_refused");
     }
     assert_eq!(rig.records().await, records);
@@ -287,7 +303,7 @@ async fn the_wall_time_stands_still_while_a_human_is_asked() {
         };
         rig.run(timed()).await;
         let later = Engine::new(Arc::clone(&rig.store), Arc::new(Later));
-        let ended = approve(&later, timed(), ADA, approval.clone()).await.unwrap();
+        let ended = approve(&rig, &later, timed(), ADA, approval.clone()).await.unwrap();
         let expected =
             if approval == Approval::Approve { Outcome::Verified } else { Outcome::Escalated };
         assert_eq!(ended.outcome, expected);
@@ -313,8 +329,9 @@ async fn a_crash_behind_the_question_or_the_answer_changes_nothing() {
     // The answer is durable, and the driver dies as the delegate goes to work again.
     let stop = Notify::new();
     let watch = When("check.answered", || stop.notify_one());
-    let mut answer =
-        Box::pin(engine.approve(plan(&rig), ADA, revise(), &watch, CancellationToken::new()));
+    let about = asked_about(&rig).await;
+    let cancel = CancellationToken::new();
+    let mut answer = Box::pin(engine.approve(plan(&rig), ADA, &about, revise(), &watch, cancel));
     tokio::select! {
         biased;
         () = stop.notified() => {}
@@ -323,7 +340,7 @@ async fn a_crash_behind_the_question_or_the_answer_changes_nothing() {
     drop(answer);
     let ended = rig.resume(plan(&rig)).await.unwrap();
     assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Escalated, "awaits_human"));
-    let ended = approve(&engine, plan(&rig), ADA, Approval::Approve).await.unwrap();
+    let ended = approve(&rig, &engine, plan(&rig), ADA, Approval::Approve).await.unwrap();
     assert_eq!(ended.outcome, Outcome::Verified);
     let report = rig.report().await;
     assert_eq!((report.attempts, report.interruptions), (2, 1));
@@ -337,9 +354,9 @@ async fn an_answer_that_was_not_stored_can_be_given_again() {
         let (rig, store) = Rig::watched();
         rig.run(plan(&rig)).await;
         store.break_later(0, how);
-        assert!(approve(&rig.engine(), plan(&rig), ADA, Approval::Approve).await.is_err());
+        assert!(approve(&rig, &rig.engine(), plan(&rig), ADA, Approval::Approve).await.is_err());
         assert_eq!(rig.report().await.outcome, Some(Outcome::Escalated));
-        let ended = approve(&rig.engine(), plan(&rig), ADA, Approval::Approve).await.unwrap();
+        let ended = approve(&rig, &rig.engine(), plan(&rig), ADA, Approval::Approve).await.unwrap();
         assert_eq!(ended.outcome, Outcome::Verified);
     }
 }
@@ -349,7 +366,7 @@ async fn who_answered_and_what_they_said_is_in_blobs_and_not_in_the_log() {
     let (rig, store) = Rig::watched();
     rig.run(plan(&rig)).await;
     let reject = Approval::Reject { reason: "the tone is wrong".to_owned() };
-    approve(&rig.engine(), plan(&rig), ADA, reject).await.unwrap();
+    approve(&rig, &rig.engine(), plan(&rig), ADA, reject).await.unwrap();
     let batches = store.batches();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let records: String = batches.iter().flat_map(|it| &it.records).map(|it| text(it)).collect();
@@ -365,7 +382,7 @@ async fn a_long_answer_is_kept_in_part() {
     rig.run(plan(&rig)).await;
     let reason = "x".repeat(probity_store::limits::MAX_BLOB_BYTES + 1);
     let reject = Approval::Reject { reason };
-    let ended = approve(&rig.engine(), plan(&rig), ADA, reject).await.unwrap();
+    let ended = approve(&rig, &rig.engine(), plan(&rig), ADA, reject).await.unwrap();
     assert_eq!(ended.outcome, Outcome::Rejected);
     assert_eq!(rig.report().await.checks[1].reason.len(), 64 * 1024);
 }
@@ -383,4 +400,50 @@ async fn a_question_without_a_human_is_refused() {
     let error = rig.try_run(rig.plan(liar(), [check])).await.unwrap_err();
     assert_eq!(error.code(), "plan_incomplete");
     assert!(rig.records().await.is_empty());
+}
+
+/// What a human read and answered may have been sent back and done anew by then.
+#[tokio::test]
+async fn an_answer_about_another_claim_is_refused() {
+    let rig = Rig::new();
+    rig.run(plan(&rig)).await;
+    let (engine, first) = (rig.engine(), asked_about(&rig).await);
+    let ended = approve(&rig, &engine, plan(&rig), ADA, revise()).await.unwrap();
+    assert_eq!(ended.code.as_str(), "awaits_human");
+    let records = rig.records().await;
+    for about in [first.clone(), other()] {
+        let cancel = CancellationToken::new();
+        let answer = Approval::Approve;
+        let late = engine.approve(plan(&rig), ADA, &about, answer, &Unwatched, cancel);
+        let error = bounded(late).await.unwrap_err();
+        assert_eq!(error.code(), "answer_refused");
+        assert!(error.to_string().contains(about.as_str()), "{error}");
+    }
+    assert_eq!(rig.records().await, records);
+    assert_ne!(asked_about(&rig).await, first);
+    let ended = approve(&rig, &engine, plan(&rig), ADA, Approval::Approve).await.unwrap();
+    assert_eq!(ended.outcome, Outcome::Verified);
+    assert_eq!(rig.report().await.asked_about, None);
+}
+
+/// The files that judge are compared again before an answer opens the gate.
+#[tokio::test]
+async fn a_judge_that_was_touched_while_a_human_thought_is_no_pass() {
+    for approval in [Approval::Approve, revise()] {
+        let rig = Rig::new();
+        rig.write("judge.star", "as it was");
+        let sealed = || {
+            let judge = JudgeFiles::new(Arc::clone(&rig.workspace)).file("judge.star").unwrap();
+            let mut plan = plan(&rig);
+            plan.judge = Arc::new(judge);
+            plan
+        };
+        assert_eq!(rig.run(sealed()).await.code.as_str(), "awaits_human");
+        rig.write("judge.star", "as somebody likes it");
+        let ended = approve(&rig, &rig.engine(), sealed(), ADA, approval).await.unwrap();
+        assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Rejected, "judge_tampered"));
+        assert_eq!(ended.delivered, None);
+        let report = rig.report().await;
+        assert!(report.reason.unwrap().contains("judge.star"));
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::{Answer, Outcome, RunId};
+use probity_core::{Answer, Outcome, RunId, SubmissionId};
 use probity_delegate::OnError;
 use probity_engine::{Approval, Engine, Plan, Report, SystemClock};
 use probity_policy::{Place, distinct_names};
@@ -46,7 +46,7 @@ pub(super) enum Entry {
     /// It is escalated, and somebody answers.
     Answer(String, Answer),
     /// It waits on a human check, and somebody answers.
-    Approve(String, Approval),
+    Approve(String, SubmissionId, Approval),
 }
 
 /// Drives a run to its end, or to where it waits, and says what it came to.
@@ -70,8 +70,8 @@ pub(super) async fn drive(
         Entry::Open => engine.run(plan, &progress, cancel).await?,
         Entry::Resume => engine.resume(plan, &progress, cancel).await?,
         Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &progress, cancel).await?,
-        Entry::Approve(by, approval) => {
-            engine.approve(plan, &by, approval, &progress, cancel).await?
+        Entry::Approve(by, about, approval) => {
+            engine.approve(plan, &by, &about, approval, &progress, cancel).await?
         }
     };
     progress.finish();

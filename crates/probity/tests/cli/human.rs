@@ -22,7 +22,7 @@ fn a_human_sends_the_delegate_back_and_approves_in_another_process() {
     assert_eq!(
         world.redact(&asked.stdout),
         "ESCALATED: waits for Ada: Is the text kind?\n\
-         \x20 answer with: probity log answer it --by Ada --approve\n\
+         \x20 answer with: probity log answer it --by Ada --claim RUN --approve\n\
          run it · not sealed\n"
     );
     assert!(asked.stderr.contains("waits for a human"), "{asked:?}");
@@ -80,6 +80,26 @@ fn an_answer_that_does_not_fit_says_whom_the_run_asks_and_what() {
     }
     // Nothing of that was taken for an answer.
     assert_eq!(answer(&world, &["--by", "Ada", "--approve"]).code, 0);
+}
+
+/// An answer that names the claim it is about does not reach the next one.
+#[test]
+fn an_answer_about_a_claim_that_is_gone_is_refused() {
+    let world = World::new();
+    waiting(&world);
+    let asked_about = || {
+        let shown = world.probity(["log", "show", "it", "--json"]).json();
+        shown["asked_about"].as_str().unwrap().to_owned()
+    };
+    let first = asked_about();
+    let wrong = answer(&world, &["--by", "Ada", "--claim", "no id!", "--approve", "--json"]);
+    assert_eq!((wrong.code, wrong.error_code()), (64, "usage".to_owned()));
+    assert_eq!(answer(&world, &["--by", "Ada", "--claim", &first, "--revise", "softly"]).code, 7);
+    let late = answer(&world, &["--by", "Ada", "--claim", &first, "--approve", "--json"]);
+    assert_eq!((late.code, late.error_code()), (64, "answer_refused".to_owned()), "{late:?}");
+    let second = asked_about();
+    assert!(late.stderr.contains(&first) && late.stderr.contains(&second), "{late:?}");
+    assert_eq!(answer(&world, &["--by", "Ada", "--claim", &second, "--approve"]).code, 0);
 }
 
 #[test]

@@ -70,6 +70,10 @@ pub struct AnswerArgs {
     /// Who answers.
     #[arg(long, value_name = "NAME")]
     pub by: String,
+    /// The claim that the answer is about, as the run names it; refused if another one waits by then.
+    /// Without it, the one that waits now. For a `human` check.
+    #[arg(long, value_name = "SUBMISSION")]
+    pub claim: Option<String>,
     /// The task is done. For a run that waits on a `human` check.
     #[arg(long, group = "answer")]
     pub approve: bool,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use probity_core::{Answer, Outcome, RunId};
+use probity_core::{Answer, Outcome, RunId, SubmissionId};
 use probity_engine::{Approval, Report};
 
 use super::{open_existing, resolve_run};
@@ -27,8 +27,11 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
     }
     let prepared = recorded(store.as_ref(), run.clone(), programs).await?;
     let asked = Asked::of(&prepared.plan);
-    let entry = match &report.waits_for {
-        Some(_) => Entry::Approve(args.by.clone(), approval(args, &run, asked.by(&report))?),
+    let entry = match &report.asked_about {
+        Some(asked_about) => {
+            let approval = approval(args, &run, asked.by(&report))?;
+            Entry::Approve(args.by.clone(), about(args, asked_about)?, approval)
+        }
         None => Entry::Answer(args.by.clone(), decision(args, &report)?),
     };
     let checking = CheckingArgs {
@@ -47,6 +50,16 @@ fn not_waiting(report: &Report) -> Option<String> {
             "run {run} waits for nobody: it was interrupted, or another process drives it; take it \
              up with `probity run --resume {run}`"
         )),
+    }
+}
+
+/// The submission that was answered: the one that was named, or the one that waits now.
+fn about(args: &AnswerArgs, asked_about: &SubmissionId) -> Result<SubmissionId, CliError> {
+    match &args.claim {
+        None => Ok(asked_about.clone()),
+        Some(claim) => claim.parse().map_err(|_| {
+            CliError::Usage(format!("--claim must name a submission, such as {asked_about}"))
+        }),
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> 
         Some(Outcome::Verified) => format!("{log}; probity recheck {run}"),
         Some(Outcome::Escalated) if report.waits_for.is_some() => {
             let name = asks.map_or_else(|| "NAME".to_owned(), |asks| name(&asks.who));
-            format!("probity log answer {run} --by {name} --approve (or --revise, --reject)")
+            let claim = claim(report);
+            format!("probity log answer {run} --by {name}{claim} --approve (or --revise, --reject)")
         }
         Some(Outcome::Escalated) if wants_approval(report) => {
             format!("probity log answer {run} --by NAME --continue 1 (or --reject)")
@@ -308,8 +309,15 @@ fn waits(report: &Report, check: &Code, asks: Option<&Asks>) -> Vec<String> {
         *first = format!("waits for {}: {first}", line(&asks.who));
     }
     let (run, who) = (&report.run_id, name(&asks.who));
-    question.push(format!("answer with: probity log answer {run} --by {who} --approve"));
+    let claim = claim(report);
+    question.push(format!("answer with: probity log answer {run} --by {who}{claim} --approve"));
     question
+}
+
+/// The claim that an answer is about, as an argument.
+fn claim(report: &Report) -> String {
+    let about = report.asked_about.as_ref();
+    about.map_or_else(String::new, |submission| format!(" --claim {submission}"))
 }
 
 /// Which budget ran out, where it is not the plain number of attempts.
