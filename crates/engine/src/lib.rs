@@ -24,4 +24,6 @@ pub use error::EngineError;
 pub use hook::{Handler, Hook, Reply, VerifyEvent, VerifyHook};
 pub use human::{Approval, Human};
 pub use plan::{Check, Decider, Plan};
-pub use report::{AttemptReport, CheckReport, DegradeReport, HookReport, Report, SealReport};
+pub use report::{
+    AttemptReport, CheckReport, DegradeReport, HookReport, Report, RewriteReport, SealReport,
+};

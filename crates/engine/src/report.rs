@@ -1,5 +1,7 @@
 //! What a run came to, for people and scripts: a projection of its log and the blobs it names.
 
+use std::collections::BTreeMap;
+
 use probity_core::{
     Claim, Code, Degraded, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding,
     HookDecision, JudgedTurn, Judgement, Outcome, RunId, Stage, Step, SubmissionId, Trigger,
@@ -10,6 +12,7 @@ use probity_store::{Blobs, Store, read_run};
 use probity_verifier::{JudgeManifest, Tampered};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::EngineError;
 use crate::content::{StoredClaim, StoredFault};
@@ -83,6 +86,19 @@ pub struct CheckReport {
     pub elapsed_ms: u64,
     /// What was observed.
     pub evidence: Vec<Evidence>,
+    /// What it put in the place of the claim, where it is a verification hook that did so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewrite: Option<RewriteReport>,
+}
+
+/// What a verification hook put in the place of the claim it saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RewriteReport {
+    /// Hash of the new claim's canonical form.
+    pub candidate: Digest,
+    /// Who changed what: `hook`, `event`, and `changed`, which holds `from` and `to` of every member
+    /// of the claim that differs.
+    pub delta: Value,
 }
 
 /// One claim that was judged.
@@ -100,6 +116,9 @@ pub struct AttemptReport {
     pub candidate: Digest,
     /// The delegate's answer.
     pub response: String,
+    /// The answer that was verified, where verification hooks made another of the delegate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified_response: Option<String>,
     /// What each check said.
     pub checks: Vec<CheckReport>,
 }
@@ -175,12 +194,12 @@ impl Reader<'_> {
     async fn report(&self, log: &RunRecords) -> Result<Report, EngineError> {
         let machine = self.machine;
         let mut history = Vec::new();
-        for judged in machine.judged() {
-            history.push(self.attempt(judged).await?);
+        for (judged, rewrites) in machine.judged().iter().zip(rewrites(log)) {
+            history.push(self.attempt(judged, &rewrites).await?);
         }
         let checks = match history.last() {
             Some(last) => last.checks.clone(),
-            None => self.checks(&[], &[]).await?,
+            None => self.checks(&[], &[], &Rewrites::new()).await?,
         };
         let judged = machine.judged().last().filter(|judged| Some(judged.claim) == machine.claim());
         let claim = judged.map(|judged| judged.verified.claim).or(machine.claim());
@@ -260,16 +279,25 @@ impl Reader<'_> {
         Ok(self.json::<StoredFault>(detail, "hook's message").await?.message)
     }
 
-    async fn attempt(&self, judged: &JudgedTurn) -> Result<AttemptReport, EngineError> {
+    async fn attempt(
+        &self,
+        judged: &JudgedTurn,
+        rewrites: &Rewrites,
+    ) -> Result<AttemptReport, EngineError> {
         let stored: StoredClaim = self.json(judged.claim, "claim").await?;
+        let response = stored.claim.response;
+        let is_rewritten = judged.verified.claim != judged.claim;
+        let verified = self.claim(is_rewritten.then_some(judged.verified.claim)).await?;
+        let verified_response = verified.map(|verified| verified.response);
         Ok(AttemptReport {
             turn: judged.turn.number.saturating_add(1),
             verdict: judged.judgement,
             code: judged.code.clone(),
             counted: judged.counted,
             candidate: judged.candidate,
-            response: stored.claim.response,
-            checks: self.checks(&judged.findings, &judged.elapsed_ms).await?,
+            verified_response: verified_response.filter(|verified| *verified != response),
+            response,
+            checks: self.checks(&judged.findings, &judged.elapsed_ms, rewrites).await?,
         })
     }
 
@@ -277,6 +305,7 @@ impl Reader<'_> {
         &self,
         findings: &[Option<Finding>],
         elapsed_ms: &[u64],
+        rewrites: &Rewrites,
     ) -> Result<Vec<CheckReport>, EngineError> {
         let discrimination = self.machine.discrimination();
         let mut reports = Vec::new();
@@ -284,6 +313,10 @@ impl Reader<'_> {
             let finding = findings.get(index).and_then(Option::as_ref);
             let mut report = self.finding(decl.id.clone(), finding).await?;
             report.elapsed_ms = elapsed_ms.get(index).copied().unwrap_or_default();
+            if let Some(rewrite) = rewrites.get(&index).filter(|_| report.verdict == "pass") {
+                let delta = self.json(rewrite.delta, "rewrite").await?;
+                report.rewrite = Some(RewriteReport { candidate: rewrite.candidate, delta });
+            }
             report.discriminating = match discrimination.get(index) {
                 Some(Discrimination::Discriminating) => Some(true),
                 Some(Discrimination::NonDiscriminating) => Some(false),
@@ -307,6 +340,7 @@ impl Reader<'_> {
             discriminating: None,
             elapsed_ms: 0,
             evidence: Vec::new(),
+            rewrite: None,
         };
         match finding {
             None => {}
@@ -399,6 +433,26 @@ impl Reader<'_> {
             detail: error.to_string(),
         })
     }
+}
+
+/// The rewrites of one claim, by check.
+type Rewrites = BTreeMap<usize, probity_core::Rewrite>;
+
+/// The last rewrite of every check, for every claim that was judged, oldest first.
+fn rewrites(log: &RunRecords) -> Vec<Rewrites> {
+    let (mut judged, mut at_work) = (Vec::new(), Rewrites::new());
+    for entry in &log.entries {
+        match &entry.event {
+            Event::ClaimReceived { .. } => at_work.clear(),
+            Event::CheckFinished { check, rewrite: Some(rewrite), .. } => {
+                at_work.insert(check.as_usize(), *rewrite);
+            }
+            Event::CheckFinished { check, .. } => drop(at_work.remove(&check.as_usize())),
+            Event::VerdictMerged { .. } => judged.push(std::mem::take(&mut at_work)),
+            _ => {}
+        }
+    }
+    judged
 }
 
 const fn word(verdict: VerdictKind) -> &'static str {

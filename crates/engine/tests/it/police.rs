@@ -243,6 +243,7 @@ async fn a_rewritten_claim_is_what_the_next_hook_sees_and_what_is_delivered() {
     let codes: Vec<_> =
         report.checks.iter().map(|check| check.code.as_ref().unwrap().as_str()).collect();
     assert_eq!(codes, ["ok", "rewritten", "rewritten", "ok"]);
+    assert_eq!(report.history[0].verified_response.as_deref(), Some(" one two"));
 
     let rewrites = rewrites(&rig).await;
     let candidates: Vec<_> = rewrites.iter().map(|rewrite| rewrite.candidate).collect();
@@ -254,6 +255,12 @@ async fn a_rewritten_claim_is_what_the_next_hook_sees_and_what_is_delivered() {
         "changed": { "response": { "from": " one", "to": " one two" } },
     });
     assert_eq!(delta, expected);
+    // Each check that rewrote says so, with what it changed; the others do not.
+    let told: Vec<_> = report.checks.iter().map(|check| check.rewrite.as_ref()).collect();
+    let [None, Some(one), Some(two), None] = told[..] else { panic!("{told:?}") };
+    assert_eq!([one.candidate, two.candidate], candidates[..]);
+    assert_eq!((&two.delta, one.delta["hook"].as_str()), (&expected, Some("one")));
+    assert_eq!(report.history[0].checks, report.checks);
     assert_eq!(rig.resume(plan(checks.to_vec())).await.unwrap(), ended);
 }
 
@@ -269,6 +276,9 @@ async fn the_same_claim_is_no_rewrite() {
         let ended = rig.run(rig.plan(liar(), [Hand::edits(&rig, edit).check(POST, "h")])).await;
         assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Verified, "ok"));
         assert!(rewrites(&rig).await.is_empty());
+        let report = rig.report().await;
+        assert!(report.checks[0].rewrite.is_none());
+        assert!(report.history[0].verified_response.is_none());
     }
 }
 
@@ -305,9 +315,21 @@ async fn a_rewrite_ends_with_its_attempt() {
     let checks =
         [Hand::appends(&rig, "response", "!").check(POST, "loud"), block.check(POST, "block")];
     let delegate = rig.scripted([Step::claim("one"), Step::claim("two")]);
-    let ended = rig.run(rig.plan(delegate.clone(), checks)).await;
+    let (ended, report) = rig.whole(rig.plan(delegate.clone(), checks)).await;
     assert_eq!(delegate.violations(), Vec::<String>::new());
     assert_eq!(ended.delivered.unwrap().response, "two!");
+    // Each attempt has the rewrite of its own claim, the refused one too.
+    for (attempt, said) in report.history.iter().zip(["one", "two"]) {
+        let loud = format!("{said}!");
+        assert_eq!(attempt.response, said);
+        assert_eq!(attempt.verified_response.as_ref(), Some(&loud));
+        let rewrite = attempt.checks[0].rewrite.as_ref().unwrap();
+        assert_eq!(rewrite.candidate, claim_candidate(&Claim::text(loud.as_str())));
+        let changed = json!({ "response": { "from": said, "to": loud } });
+        assert_eq!(rewrite.delta["changed"], changed);
+        assert!(attempt.checks[1].rewrite.is_none());
+    }
+    assert_eq!(report.history.len(), 2);
 }
 
 #[tokio::test]

@@ -101,6 +101,27 @@ fn a_hook_rewrites_what_later_checks_see_and_what_is_handed_on_is_what_they_saw(
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.json()["claim"]["response"], "{}");
     assert_eq!(ran.json()["edited"], false, "it was rewritten before it was verified");
+    let report = ran.json();
+    let attempt = &report["history"][0];
+    assert_eq!(attempt["response"], "I think it is fine");
+    assert_eq!(attempt["verified_response"], "{}");
+    let changed = &attempt["checks"][0]["rewrite"]["delta"]["changed"];
+    assert_eq!(changed["response"]["to"], "{}");
+    assert!(attempt["checks"][1].get("rewrite").is_none());
+    // People are told in brief, and in full from what to what.
+    let told = world.probity(["run", "write", "--", "echo", "I think it is fine"]);
+    assert!(told.stdout.contains("rewrote the claim: response\n"), "{told:?}");
+    assert!(!told.stdout.contains("I think it is fine"), "{told:?}");
+    let shown = world.probity(["log", "show", "last"]);
+    for part in [
+        "rewrote the claim: response\n",
+        "response from \"I think it is fine\"\n",
+        "response to \"{}\"\n",
+        "the delegate said:\n  I think it is fine\n",
+        "judged, as hooks rewrote it:\n  {}\n",
+    ] {
+        assert!(shown.stdout.contains(part), "no {part:?} in {shown:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use probity_core::{Code, Judgement, Outcome, Trigger};
 use probity_engine::{AttemptReport, CheckReport, Report};
+use serde_json::Value;
 
 use super::{Asks, Style, Tone, block, line};
 
@@ -21,6 +22,8 @@ pub(crate) enum Detail {
 const MAX_REASON_LINES: usize = 20;
 /// Lines of a response that are shown.
 const MAX_RESPONSE_LINES: usize = 10;
+/// Bytes of one member of a rewritten claim that are shown, before and after.
+const MAX_VALUE_BYTES: usize = 400;
 /// The widest column of check names, in characters.
 const MAX_ID_WIDTH: usize = 40;
 
@@ -179,8 +182,35 @@ impl Row<'_> {
         if reason.count() > MAX_REASON_LINES {
             push_line(text, &format!("{:indent$}...", ""));
         }
+        self.write_rewrite(text, check, indent, style, detail);
         if detail == Detail::Full {
             self.write_evidence(text, check, indent, style);
+        }
+    }
+
+    /// Which members of the claim a hook changed; in full, from what to what.
+    fn write_rewrite(
+        &self,
+        text: &mut String,
+        check: &CheckReport,
+        indent: usize,
+        style: Style,
+        detail: Detail,
+    ) {
+        let Some(rewrite) = &check.rewrite else { return };
+        let changed = rewrite.delta.get("changed").and_then(Value::as_object);
+        let members = || changed.into_iter().flatten();
+        let names: Vec<String> = members().map(|(name, _)| line(name)).collect();
+        let what = style.paint(Tone::Warn, &format!("rewrote the claim: {}", names.join(", ")));
+        push_line(text, &format!("{:indent$}{what}", ""));
+        for (name, change) in members().filter(|_| detail == Detail::Full) {
+            for (word, value) in [("from", change.get("from")), ("to", change.get("to"))] {
+                let value = value.unwrap_or(&Value::Null).to_string();
+                let end = value.floor_char_boundary(MAX_VALUE_BYTES);
+                let shown = line(value.get(..end).unwrap_or_default());
+                let more = if end < value.len() { "..." } else { "" };
+                push_line(text, &format!("{:indent$}  {} {word} {shown}{more}", "", line(name)));
+            }
         }
     }
 
@@ -202,17 +232,28 @@ impl Row<'_> {
 
 fn response(text: &mut String, report: &Report, style: Style) {
     let Some(claim) = &report.claim else { return };
-    push_line(text, &style.paint(Tone::Dim, "the delegate said:"));
-    let lines = block(&claim.response);
+    // Where hooks rewrote what the delegate said, its own words come first.
+    let is_verified = |of: &&AttemptReport| of.verified_response.as_ref() == Some(&claim.response);
+    if let Some(attempt) = last(report).filter(is_verified) {
+        quoted(text, "the delegate said:", &attempt.response, style);
+        quoted(text, "judged, as hooks rewrote it:", &claim.response, style);
+    } else {
+        quoted(text, "the delegate said:", &claim.response, style);
+    }
+    let calls = claim.tool_calls.len();
+    if calls > 0 {
+        push_line(text, &format!("  ({calls} tool calls)"));
+    }
+}
+
+fn quoted(text: &mut String, title: &str, response: &str, style: Style) {
+    push_line(text, &style.paint(Tone::Dim, title));
+    let lines = block(response);
     for said in lines.iter().take(MAX_RESPONSE_LINES) {
         push_line(text, &format!("  {said}"));
     }
     if lines.len() > MAX_RESPONSE_LINES {
         push_line(text, "  ...");
-    }
-    let calls = claim.tool_calls.len();
-    if calls > 0 {
-        push_line(text, &format!("  ({calls} tool calls)"));
     }
 }
 
