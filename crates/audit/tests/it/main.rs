@@ -11,6 +11,8 @@ mod corpus;
 mod drift;
 mod list;
 mod mutation;
+mod mutation_every;
+mod mutation_legal;
 mod page;
 mod projection;
 mod reading;

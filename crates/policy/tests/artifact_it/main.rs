@@ -6,6 +6,7 @@ mod front_matter;
 mod hook;
 mod hook_list;
 mod mutation;
+mod mutation_nested;
 mod profile;
 mod property;
 mod written;

@@ -12,6 +12,7 @@ mod document;
 mod envelope;
 mod legacy;
 mod mutation;
+mod mutation_huge;
 mod pack;
 mod reference;
 mod sample;
