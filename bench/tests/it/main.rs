@@ -1,5 +1,7 @@
 //! The whole matrix, and a small run of the episodes, as part of the suite.
 
+#![expect(clippy::unwrap_used, reason = "test code; a panic is how a test fails")]
+
 mod episodes;
 
 use std::process::Command;
