@@ -44,7 +44,6 @@ fn options() -> Options {
         // `off` and `no` are words, such as that of `red_first`.
         strict_booleans: true,
         reject_unsupported_tags: true,
-        emit_comments: false,
         with_snippet: false,
     }
 }

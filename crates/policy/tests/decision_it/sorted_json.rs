@@ -148,7 +148,9 @@ fn as_python_prints_it() {
             char::from_u32(u32::try_from(code).unwrap())
         });
         let word: String = chars.collect();
-        values.push(json!({(word.clone()): word, "\u{7f}": [next() % 4_294_967_296, null_or(next())]}));
+        values.push(
+            json!({(word.clone()): word, "\u{7f}": [next() % 4_294_967_296, null_or(next())]}),
+        );
     }
     let program = "import json,sys\nfor line in sys.stdin.buffer:\n \
                    print(json.dumps(json.loads(line),sort_keys=True,separators=(',',':')))\n";
