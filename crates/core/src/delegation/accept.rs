@@ -41,6 +41,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             Stage::Checking { check: expected, .. } => {
                 same_check(expected, check)?;
                 may_rewrite(fold, check, &finding, rewrite)?;
+                let (finding, rewrite) = in_time(fold, now_ms, finding, rewrite);
                 event(Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite })
             }
             _ => Err(not_now),
@@ -48,7 +49,8 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         Input::HookAnswered { hook, decision, elapsed_ms } => match stage {
             Stage::Hooking { hook: expected, .. } => {
                 same_hook(fold, expected, hook, &decision)?;
-                event(Event::HookAnswered { hook, decision, elapsed_ms })
+                let late = overdue(fold, now_ms).filter(|_| lets_go_on(&decision));
+                event(late.unwrap_or(Event::HookAnswered { hook, decision, elapsed_ms }))
             }
             _ => Err(not_now),
         },
@@ -65,7 +67,8 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
                 return Ok(Accepted::Nothing(answer));
             }
             at_work(stage, turn, not_now)?;
-            event(Event::ClaimReceived { turn, submission, candidate, claim, work, usage })
+            let claimed = Event::ClaimReceived { turn, submission, candidate, claim, work, usage };
+            event(overdue(fold, now_ms).unwrap_or(claimed))
         }
         Input::DelegateFailed { turn, code, detail } => {
             if let Some(answer) = answered_before(fold, turn, None) {
@@ -166,6 +169,38 @@ fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
         | Stage::Escalated { .. }
         | Stage::Decided { .. }
         | Stage::Sealed { .. } => None,
+    }
+}
+
+/// What the end of a time means for something that comes behind it: a driver that was suspended hears
+/// of both at once, and the end came first. What comes just then is in time.
+fn overdue(fold: &Fold, now_ms: u64) -> Option<Event> {
+    let is_late = deadline_ms(fold).is_some_and(|deadline_ms| deadline_ms < now_ms);
+    out_of_time(fold, now_ms).filter(|_| is_late)
+}
+
+/// A finding that could open the gate must be there in time. One that shuts it is kept: a fault stays
+/// a fault.
+fn in_time(
+    fold: &Fold,
+    now_ms: u64,
+    finding: Finding,
+    rewrite: Option<Rewrite>,
+) -> (Finding, Option<Rewrite>) {
+    let opens = matches!(finding.verdict(), Some(VerdictKind::Pass))
+        || matches!(finding, Finding::NotApplicable);
+    if opens && overdue(fold, now_ms).is_some() {
+        return (too_late(fold, now_ms), None);
+    }
+    (finding, rewrite)
+}
+
+const fn lets_go_on(decision: &HookDecision) -> bool {
+    match decision {
+        HookDecision::Allow | HookDecision::NotApplicable | HookDecision::Modify { .. } => true,
+        HookDecision::Block { .. }
+        | HookDecision::Inconclusive { .. }
+        | HookDecision::Fault { .. } => false,
     }
 }
 

@@ -734,6 +734,33 @@ fn the_act_has_its_own_time_in_every_round() {
     assert_eq!(both.ended(), (Outcome::Exhausted, "time_pressure"));
 }
 
+/// A driver that was suspended takes no claim and no pass from behind the end of a stage.
+#[test]
+fn what_comes_behind_the_end_of_its_stage_is_too_late() {
+    for late_ms in [0, 1, 50_000] {
+        let mut rig = staged(5_000, 3_000, 1);
+        rig.wait(5_000 + late_ms).claim(1);
+        if late_ms > 0 {
+            assert_eq!(rig.ended(), (Outcome::Exhausted, "budget_act"));
+            continue;
+        }
+        rig.observe(Phase::After);
+        let checking = rig.clone();
+        for (finding, late_end) in [
+            (pass(), (Outcome::Inconclusive, "verify_timeout")),
+            (Finding::NotApplicable, (Outcome::Inconclusive, "verify_timeout")),
+            (fail(), (Outcome::Rejected, "forbidden")),
+            (fault(), (Outcome::Faulted, "script_raised")),
+        ] {
+            let mut late = checking.clone();
+            late.wait(3_001).finish(finding);
+            assert_eq!(late.ended(), late_end);
+        }
+        rig.wait(3_000).finish(pass());
+        assert_eq!(rig.ended(), (Outcome::Verified, "ok"), "just in time");
+    }
+}
+
 /// The check in flight is cut, those behind it are not run, and what was known decides.
 #[test]
 fn the_verify_stage_cuts_a_check_that_takes_too_long() {

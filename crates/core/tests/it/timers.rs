@@ -1,11 +1,13 @@
 //! The clock: when the machine wants to be woken, and what a wake-up too early or too late does.
 
 use probity_core::{
-    CheckIndex, Drift, Effect, Event, Finding, Handled, Input, Outcome, Phase, Policy, Stage,
-    VerdictKind,
+    Charter, CheckIndex, Drift, Effect, Event, Finding, Handled, HookDecision, HookPoint, Input,
+    OnFailure, Outcome, Phase, Policy, Stage, VerdictKind,
 };
 
-use crate::rig::{Rig, claim_check, fail, fault, inconclusive, pass, revise, verdict, world_check};
+use crate::rig::{
+    Rig, claim_check, d, fail, fault, hook, inconclusive, pass, revise, verdict, world_check,
+};
 
 const WALL_MS: u64 = 60_000;
 /// The rig opens runs at 1 s.
@@ -206,8 +208,9 @@ fn the_closing_entry_has_the_time_of_the_decision() {
 #[test]
 fn time_at_the_end_of_its_range_does_not_wrap() {
     let mut rig = Rig::delegated(policy(), 1);
+    rig.claim(1);
     rig.now_ms = u64::MAX;
-    rig.claim(1).observe(Phase::After);
+    rig.observe(Phase::After);
     assert_eq!(rig.ended(), (Outcome::Inconclusive, "wall_timeout"));
     let mut rig = Rig::delegated(Policy::default(), 1);
     rig.now_ms = u64::MAX;
@@ -272,10 +275,11 @@ fn a_check_that_comes_back_behind_the_end_is_the_last_one() {
             rig.finish(finding.clone());
             assert_eq!(rig.ended(), (outcome, code), "{finding:?}");
             assert_eq!(rig.merged()[0].code, verdict_code);
-            assert_eq!(
-                rig.machine.judged()[0].findings,
-                [Some(pass()), Some(finding.clone()), None]
-            );
+            // What shuts the gate is kept; what would open it came just in time, or not.
+            let opens = matches!(finding.verdict(), Some(VerdictKind::Pass))
+                || finding == Finding::NotApplicable;
+            let kept = if opens && late_ms > 0 { wall_timeout() } else { finding.clone() };
+            assert_eq!(rig.machine.judged()[0].findings, [Some(pass()), Some(kept), None]);
         }
         let mut rig = second_of_three(pass());
         rig.now_ms = DEADLINE_MS - 1;
@@ -284,14 +288,87 @@ fn a_check_that_comes_back_behind_the_end_is_the_last_one() {
     }
 }
 
-/// All checks are in: nothing is missing, so the end of the time changes nothing about a pass.
+/// A driver that was suspended hears of the end and of the check at once. The end came first.
 #[test]
-fn a_pass_of_the_last_check_behind_the_end_is_a_pass() {
+fn a_pass_of_the_last_check_is_one_until_the_time_is_over() {
+    for (late_ms, expected) in [
+        (0, (Outcome::Verified, "ok")),
+        (1, (Outcome::Inconclusive, "wall_timeout")),
+        (1_000_000, (Outcome::Inconclusive, "wall_timeout")),
+    ] {
+        for crashes in [false, true] {
+            let mut rig = second_of_three(pass());
+            rig.finish(pass());
+            if crashes {
+                rig.crash();
+            }
+            rig.now_ms = DEADLINE_MS + late_ms;
+            rig.finish(pass());
+            assert_eq!(rig.ended(), expected, "{late_ms} ms late");
+        }
+    }
+}
+
+#[test]
+fn a_late_pass_beside_a_touched_judge_is_no_mere_timeout() {
     let mut rig = second_of_three(pass());
     rig.finish(pass());
-    rig.now_ms = DEADLINE_MS + 1;
+    (rig.now_ms, rig.judge) = (DEADLINE_MS + 1, crate::rig::TOUCHED);
     rig.finish(pass());
-    assert_eq!(rig.ended(), (Outcome::Verified, "ok"));
+    assert_eq!(rig.merged()[0].code, "judge_tampered");
+}
+
+/// What comes behind the end of the time is what the timer would have found, in every way a run may
+/// go on there.
+#[test]
+fn a_claim_behind_the_end_is_not_taken() {
+    for on_exhausted in [OnFailure::Reject, OnFailure::Escalate] {
+        for (late_ms, is_taken) in [(0, true), (1, false), (1_000_000, false)] {
+            for crashes in [false, true] {
+                let policy = Policy { on_exhausted, ..policy() };
+                let mut rig = Rig::delegated(policy, 1);
+                if crashes {
+                    rig.crash();
+                }
+                let mut timed = rig.clone();
+                rig.now_ms = DEADLINE_MS + late_ms;
+                timed.now_ms = rig.now_ms;
+                rig.claim(1);
+                assert_eq!(rig.machine.stage() == Stage::Claimed, is_taken, "{late_ms} ms late");
+                if !is_taken {
+                    timed.ok(Input::Timer);
+                    assert_eq!(rig.log, timed.log);
+                }
+            }
+        }
+    }
+}
+
+/// A hook that lets the claim through must do so in time; one that stops it may be late.
+#[test]
+fn a_hook_that_allows_behind_the_end_lets_nothing_through() {
+    let modify = HookDecision::Modify { to: d(70), delta: d(71) };
+    let block = HookDecision::Block { reason: d(72) };
+    for (decision, in_time, late) in [
+        (HookDecision::Allow, (Outcome::Verified, "ok"), "wall_timeout"),
+        (HookDecision::NotApplicable, (Outcome::Verified, "ok"), "wall_timeout"),
+        (modify, (Outcome::Verified, "ok"), "wall_timeout"),
+        (block, (Outcome::Rejected, "hook_blocked"), "hook_blocked"),
+    ] {
+        for late_ms in [0, 1] {
+            let charter = Charter {
+                hooks: vec![hook("post", HookPoint::DelegationPost)],
+                ..Charter::new(policy(), vec![claim_check("a")])
+            };
+            let mut rig = Rig::of(charter);
+            rig.observe(Phase::Before).claim(1).observe(Phase::After).finish(pass());
+            rig.now_ms = DEADLINE_MS + late_ms;
+            rig.hook(decision.clone());
+            let expected = if late_ms == 0 { in_time.1 } else { late };
+            assert_eq!(rig.ended().1, expected, "{decision:?}");
+            assert_eq!(rig.ended().0.delivers(), late_ms == 0 && in_time.0.delivers());
+        }
+    }
 }
 
 #[test]
