@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use probity_core::{
     Claim, Code, Degraded, Delegation, Digest, Discrimination, Event, Evidence, Fault, Finding,
-    HookDecision, JudgedTurn, Judgement, Outcome, RunId, Stage, Step, SubmissionId, Trigger,
-    VerdictKind,
+    HookDecision, JudgedTurn, Judgement, Outcome, Rewrite, RunId, Stage, Step, SubmissionId,
+    Trigger, VerdictKind,
 };
 use probity_record::{RunRecords, read_records};
 use probity_store::{Blobs, Store, read_run};
@@ -436,7 +436,7 @@ impl Reader<'_> {
 }
 
 /// The rewrites of one claim, by check.
-type Rewrites = BTreeMap<usize, probity_core::Rewrite>;
+type Rewrites = BTreeMap<usize, Rewrite>;
 
 /// The last rewrite of every check, for every claim that was judged, oldest first.
 fn rewrites(log: &RunRecords) -> Vec<Rewrites> {
