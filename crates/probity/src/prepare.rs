@@ -97,6 +97,12 @@ pub enum PrepareError {
         /// Its name.
         name: String,
     },
+    /// A decision of no class.
+    #[error(
+        "the request has a `decision` and no class for it; say `decision_type`, so that it runs under \
+         an envelope"
+    )]
+    NoClass,
     /// There is no envelope for a class of decisions.
     #[error(
         "there is no envelope for decisions of type `{class}`; put one into `.probity/envelopes/`, \
@@ -128,6 +134,7 @@ impl PrepareError {
             Self::ReservedId { .. } => "request_reserved_id",
             Self::NoAction => "action_undeclared",
             Self::NoMethod { .. } => "method_unknown",
+            Self::NoClass => "decision_no_class",
             Self::NoEnvelope { .. } => "envelope_missing",
         }
     }

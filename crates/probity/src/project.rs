@@ -127,6 +127,15 @@ pub enum ProjectError {
         /// The request's.
         callers: String,
     },
+    /// The workspace lies inside a project.
+    #[error(
+        "the workspace lies inside the project `{root}`, whose policy would be left out; use \
+         --workspace {root}, or leave the project out with --no-project"
+    )]
+    Above {
+        /// The project's folder.
+        root: PathBuf,
+    },
     /// Nobody allowed it.
     #[error(
         "`{path}` came with this folder and would decide what runs and what is checked; read it, \
@@ -160,6 +169,7 @@ impl ProjectError {
             Self::NoProfile { .. } => "profile_missing",
             Self::NoHook { .. } => "profile_hook_missing",
             Self::Profile { .. } => "profile_request",
+            Self::Above { .. } => "project_above",
             Self::Weakens { .. } => "request_weakens",
             Self::OtherClass { .. } => "decision_type_taken",
             Self::Untrusted { .. } => "project_untrusted",
@@ -184,6 +194,20 @@ impl Project {
             return Ok(None);
         }
         Self::build(root.join(POLICY_PATH), Request::default(), Vec::new(), policy, root).map(Some)
+    }
+
+    /// The folder above `inside` that holds policy; a run below it would leave that policy out.
+    ///
+    /// # Errors
+    /// As [`Project::find`].
+    pub fn above(inside: &Path) -> Result<Option<PathBuf>, ProjectError> {
+        for folder in inside.ancestors().skip(1) {
+            // Most folders have none, and that is cheap to see.
+            if folder.join(POLICY_PATH).is_dir() && Self::find(folder)?.is_some() {
+                return Ok(Some(folder.to_path_buf()));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads a configuration, or a `.probity` folder without one. Its paths are relative to `root`,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Driver;
 use crate::correction::{correction, reason};
+use crate::hook::VerifyEvent;
 use crate::plan::Decider;
 use crate::work::Work;
 use crate::{EngineError, payload};
@@ -46,7 +47,13 @@ impl Driver<'_> {
         ctx.is_replay = is_replay;
         ctx.attempt = attempt;
         if phase == Phase::After {
-            ctx.claim = self.claim_seen_by(check).await?;
+            ctx.claim = match &planned.by {
+                // Calls are facts of what the delegate did; no rewrite takes them back.
+                Decider::Hook(hook) if hook.event != VerifyEvent::PostVerify => {
+                    Arc::clone(&self.claim)
+                }
+                _ => self.claim_seen_by(check).await?,
+            };
         }
         let judge = Arc::clone(&self.plan.judge);
         let work = match planned.by {

@@ -172,6 +172,10 @@ pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Requ
         project.require_trust()?;
         return Ok(project.apply(request)?);
     }
+    let above = if args.no_project { None } else { Project::above(&root)? };
+    if let Some(root) = above {
+        return Err(ProjectError::Above { root }.into());
+    }
     if let Some(name) = request.agent {
         let hint = "; there is no `.probity` folder, or --no-project leaves it out".to_owned();
         return Err(ProjectError::NoProfile { name, hint }.into());

@@ -44,7 +44,9 @@ impl Builder<'_> {
     /// where the decision must be verified.
     pub(super) fn govern(&mut self) -> Result<Option<Governed>, PrepareError> {
         let request = self.request;
-        let Some(class) = request.decision_class() else { return Ok(None) };
+        let Some(class) = request.decision_class() else {
+            return if request.decision.is_some() { Err(PrepareError::NoClass) } else { Ok(None) };
+        };
         let envelope = request.envelope.as_ref();
         let envelope = envelope.ok_or_else(|| PrepareError::NoEnvelope { class: class.clone() })?;
         let decision = decision(request, &class)?;

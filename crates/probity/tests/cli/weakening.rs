@@ -73,3 +73,26 @@ fn a_callers_hook_beside_a_projects_policy_may_refuse_a_claim_and_not_rewrite_it
     assert_eq!(ran.code, 0, "without a project the hooks of a request are the policy: {ran:?}");
     assert_eq!(ran.json()["claim"]["response"], "all deployed");
 }
+
+#[test]
+fn a_folder_inside_a_project_does_not_leave_its_policy_out() {
+    let world = project("");
+    world.write("src/there.txt", "");
+    for args in [
+        ["run", "x", "--workspace", "src", "--expect", "file:a", "--json", "--", "touch", "a"],
+        ["run", "x", "--workspace", "src/.", "--expect", "file:a", "--json", "--", "touch", "a"],
+    ] {
+        let ran = world.probity(args);
+        assert_eq!((ran.code, ran.error_code()), (64, "project_above".to_owned()), "{ran:?}");
+    }
+    let args = ["run", "x", "--workspace", "src", "--no-project", "--expect", "file:a"];
+    assert_eq!(world.probity(args.iter().chain(&["--", "touch", "a"])).code, 0);
+}
+
+#[test]
+fn a_decision_without_a_class_is_not_ignored() {
+    let world = World::new();
+    world.write("request.yaml", "task: x\ncommand: [touch, a]\ndecision: {actions: []}\n");
+    let ran = world.probity(["run", "--request", "request.yaml", "--json"]);
+    assert_eq!((ran.code, ran.error_code()), (64, "decision_no_class".to_owned()), "{ran:?}");
+}
