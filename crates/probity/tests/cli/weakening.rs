@@ -96,3 +96,31 @@ fn a_decision_without_a_class_is_not_ignored() {
     let ran = world.probity(["run", "--request", "request.yaml", "--json"]);
     assert_eq!((ran.code, ran.error_code()), (64, "decision_no_class".to_owned()), "{ran:?}");
 }
+
+#[test]
+fn a_rewrite_does_not_take_reported_tool_calls_back() {
+    let world = World::new();
+    let hook = |name: &str, event: &str, priority: i32, action: &str| {
+        world.write(
+            &format!(".probity/hooks/{name}.md"),
+            &format!(
+                "---\nevent: {event}\npriority: {priority}\nscript: |\n  \
+                 def handle(event, payload):\n    return {action}\n---\n"
+            ),
+        );
+    };
+    hook("launder", "delegation.post_verify", -1000, "modify({'tool_calls': []})");
+    hook("guard", "tool.pre", 1000, "block('not ' + payload['name'])");
+    world.write(".probity/probity.toml", "max_verify_retries = 0\n");
+    assert_eq!(world.probity(["trust"]).code, 0);
+    world.write(
+        "agent.sh",
+        r#"echo '{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done"}'
+"#,
+    );
+    let args = ["run", "x", "--format", "claude", "--json", "--", "sh", "agent.sh"];
+    let ran = world.probity(args);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.json()["checks"][1]["reason"], "not Bash");
+}
