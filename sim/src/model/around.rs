@@ -20,12 +20,14 @@ impl Model<'_> {
         // The turn that a human is asked about: the last one that was begun.
         let last = self.dispatched.last().copied().unwrap_or(0);
         loop {
-            let Some(hook) = self.next_hook(turn) else {
-                if self.may_act(turn, last)? {
-                    return Ok(());
+            let mut hook = self.due_hook(HookPoint::DelegationPre, turn);
+            if hook.is_none() {
+                if !self.may_act(turn, last)? {
+                    continue;
                 }
-                continue;
-            };
+                hook = self.due_hook(HookPoint::AttemptStart, turn);
+            }
+            let Some(hook) = hook else { return Ok(()) };
             match self.call(hook, turn) {
                 Some(says) => self.stop_for(says)?,
                 None if self.rows.is_empty() || terms.is_some() => {
@@ -94,6 +96,7 @@ impl Model<'_> {
                 chosen = rung.step;
                 if acts {
                     self.acting = Some(chosen);
+                    self.forget_prompt(turn);
                 }
                 break;
             }
@@ -102,10 +105,14 @@ impl Model<'_> {
         chosen
     }
 
-    /// The next hook before a turn.
-    fn next_hook(&self, turn: u32) -> Option<usize> {
-        let due = |point| self.due_hook(point, turn);
-        due(HookPoint::DelegationPre).or_else(|| due(HookPoint::AttemptStart))
+    /// What hooks made of the prompt was made for another delegate.
+    fn forget_prompt(&mut self, turn: u32) {
+        self.prompt = self.prompt.filter(|(of, _)| *of != turn);
+        for (decl, answered) in self.script.hooks.iter().zip(&mut self.answered) {
+            if decl.point == HookPoint::AttemptStart && *answered == Some(turn) {
+                *answered = None;
+            }
+        }
     }
 
     fn due_hook(&self, point: HookPoint, turn: u32) -> Option<usize> {

@@ -178,7 +178,10 @@ impl World<'_> {
     ) -> Result<Act, Violation> {
         let index = hook.as_usize();
         let is_called = |entry: &Entry| matches!(entry.event, Event::HookCalled { hook: of, turn: at } if (of, at) == (hook, turn));
-        if self.log.iter().filter(|entry| is_called(entry)).count() > 1 && !self.has_humans() {
+        let is_fallen = |entry: &Entry| matches!(entry.event, Event::DegradeChosen { turn: at, .. } if at == turn);
+        let more = self.log.iter().filter(|entry| is_fallen(entry)).count();
+        let called = self.log.iter().filter(|entry| is_called(entry)).count();
+        if called > 1 + more && !self.has_humans() {
             return broken("a hook is announced twice for a turn");
         }
         if !self.hooks.contains(&(index, turn.number)) {

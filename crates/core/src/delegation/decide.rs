@@ -94,18 +94,18 @@ fn red_check(fold: &Fold) -> Option<Event> {
     Some(Event::CheckStarted { phase: Phase::Before, check: CheckIndex::of(next), tries: 1 })
 }
 
-/// The next round, behind what must come before it: a rule that forbids the act, hooks, the terms of
-/// the decision. A turn is dispatched once: one that was given up leaves its number behind, so that
+/// The next round, behind what must come before it: a rule that forbids the act, the hooks on the
+/// task, the terms of the decision, the hooks on the prompt. Those see the prompt of the delegate that
+/// the ladder chose; the terms are looked at again behind each of them. A turn is dispatched once: one that was given up leaves its number behind, so that
 /// its late answer is not taken for that of the next.
 fn dispatch(fold: &Fold, now_ms: u64) -> Event {
     let turn = fold.upcoming;
     if let Some(blocked) = fold.terms.as_ref().and_then(|terms| terms.blocked.clone()) {
         return ended(Outcome::Rejected, blocked);
     }
-    [HookPoint::DelegationPre, HookPoint::AttemptStart]
-        .into_iter()
-        .find_map(|point| hook(fold, point, turn))
+    hook(fold, HookPoint::DelegationPre, turn)
         .or_else(|| before_act(fold, turn, now_ms))
+        .or_else(|| hook(fold, HookPoint::AttemptStart, turn))
         .unwrap_or_else(|| Event::DelegateDispatched {
             turn,
             attempt: fold.accounting.attempts.saturating_add(1),

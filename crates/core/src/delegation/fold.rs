@@ -196,6 +196,9 @@ impl Fold {
             Event::HookAnswered { hook, decision, .. } => self.hook_answered(*hook, decision),
             Event::DegradeChosen { turn, trigger, step } => {
                 self.degraded.push(Degraded { turn: *turn, trigger: *trigger, step: *step });
+                if !matches!(step, Step::Hitl | Step::Abstain) {
+                    self.hooks.another_acts(*turn);
+                }
             }
             Event::DelegateDispatched { turn, .. } => self.dispatched(at_ms, *turn),
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {

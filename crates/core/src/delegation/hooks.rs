@@ -83,6 +83,18 @@ impl Hooks {
         }
     }
 
+    /// Another delegate acts in a round: what hooks made of the prompt was made for the one before. A
+    /// step is taken once, so that this happens no more often than the ladder is long.
+    pub(crate) fn another_acts(&mut self, turn: Turn) {
+        self.rewritten.prompt = self.rewritten.prompt.filter(|(of, _)| *of != turn);
+        let hooks = self.answered.iter_mut().zip(&self.decls);
+        hooks
+            .filter(|(answered, decl)| {
+                decl.point == HookPoint::AttemptStart && **answered == Some(turn)
+            })
+            .for_each(|(answered, _)| *answered = None);
+    }
+
     fn rewrite(&mut self, hook: HookIndex, turn: Turn, to: Digest) {
         match self.point(hook) {
             Some(HookPoint::DelegationPre) => self.rewritten.task = Some(to),

@@ -159,9 +159,9 @@ fn decided() -> Rig {
     };
     let mut rig = Rig::of(charter);
     rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
-    rig.hook(HookDecision::Modify { to: d(70), delta: d(71) }).wait(10).crash();
-    rig.hook(HookDecision::Allow).wait(10).answer(Answer::Continue { attempts: 2 });
-    rig.wait(10).turn(1, &[pass()]);
+    rig.hook(HookDecision::Modify { to: d(70), delta: d(71) }).wait(10);
+    rig.answer(Answer::Continue { attempts: 2 }).wait(10).crash();
+    rig.hook(HookDecision::Allow).wait(10).turn(1, &[pass()]);
     let rewritten = rig.rewritten(1, pass(), 50);
     rig.wait(10).ok(rewritten).wait(10).human(revise());
     rig.hook(HookDecision::Allow).wait(10).hook(HookDecision::NotApplicable);

@@ -2,8 +2,8 @@
 
 use probity_core::{
     Answer, Charter, CheckIndex, Degraded, Drift, Effect, Event, Feature, Finding, Handled,
-    HookDecision, HookPoint, Input, OnFailure, Outcome, Phase, Policy, Rung, Stage, StageBudgets,
-    Step, Terms, Threshold, Tier, Trigger, VerdictKind, fall_back,
+    HookDecision, HookIndex, HookPoint, Input, OnFailure, Outcome, Phase, Policy, Rung, Stage,
+    StageBudgets, Step, Terms, Threshold, Tier, Trigger, VerdictKind, fall_back,
 };
 
 use crate::rig::{
@@ -192,15 +192,18 @@ fn without_a_human_on_the_ladder_what_needs_approval_is_not_done() {
     }
 }
 
-/// Hooks are asked once, before the human is; the answer leads to the act.
+/// No prompt is shown to a hook before the act is approved; the task was, and is not shown again.
 #[test]
-fn an_approval_does_not_call_hooks_again() {
+fn an_approval_comes_between_the_hooks_on_the_task_and_those_on_the_prompt() {
     let terms = Terms { needs_approval: true, ladder: vec![rung(Step::Hitl)], ..terms() };
     let hooks = vec![hook("pre", HookPoint::DelegationPre), hook("at", HookPoint::AttemptStart)];
     let charter = Charter { hooks, terms: Some(terms), ..Charter::new(policy(), claim_checks(1)) };
     let mut rig = Rig::of(charter);
-    rig.observe(Phase::Before).hook(HookDecision::Allow).hook(HookDecision::Allow);
+    rig.observe(Phase::Before).hook(HookDecision::Allow);
+    assert!(matches!(rig.machine.stage(), Stage::Escalated { .. }));
     rig.answer(Answer::Continue { attempts: 1 });
+    assert_eq!(rig.machine.stage(), Stage::Hooking { hook: HookIndex(1), turn: turn(0) });
+    rig.hook(HookDecision::Allow);
     assert_eq!(rig.machine.stage(), Stage::Delegated { turn: turn(0) });
 }
 
@@ -295,6 +298,8 @@ fn freshness_is_looked_at_before_every_act() {
     let charter = Charter::new(policy(), claim_checks(1));
     let mut hooked = Rig::of(Charter { hooks, terms: Some(with_cache.clone()), ..charter });
     hooked.observe(Phase::Before).wait(10_001).hook(HookDecision::Allow);
+    assert_eq!(chosen(&hooked), [(0, Trigger::Freshness, Step::CacheBundle)]);
+    hooked.hook(HookDecision::Allow);
     assert_eq!(dispatch_step(&hooked), Some(Step::CacheBundle));
 
     let ladder = vec![rung(Step::Hitl), rung(Step::CacheBundle)];
@@ -302,6 +307,89 @@ fn freshness_is_looked_at_before_every_act() {
     let mut approved = read_after(policy(), terms, 0);
     approved.wait(10_001).answer(Answer::Continue { attempts: 1 });
     assert_eq!(dispatch_step(&approved), Some(Step::CacheBundle));
+}
+
+/// Two hooks on the prompt, and how often they were called.
+fn prompted(ladder: Vec<Rung>, features: Vec<Feature>) -> Rig {
+    let hooks = vec![hook("a", HookPoint::AttemptStart), hook("b", HookPoint::AttemptStart)];
+    let stages = StageBudgets { act_ms: 6_000, verify_ms: 4_000, ..terms().stages };
+    let terms = Some(Terms { stages, features, ladder, ..terms() });
+    let policy = Policy { wall_ms: Some(60_000), ..policy() };
+    let mut rig = Rig::of(Charter { hooks, terms, ..Charter::new(policy, claim_checks(1)) });
+    rig.observe(Phase::Before);
+    rig
+}
+
+fn calls(rig: &Rig) -> Vec<u32> {
+    let call = |event: &Event| match event {
+        Event::HookCalled { hook, .. } => Some(hook.0),
+        _ => None,
+    };
+    rig.log.iter().filter_map(|entry| call(&entry.event)).collect()
+}
+
+/// A hook on the prompt is shown the prompt of the delegate that gets it.
+#[test]
+fn the_ladder_chooses_before_the_hooks_on_the_prompt() {
+    let mut rig = prompted(vec![rung(Step::CacheBundle)], vec![]);
+    assert_eq!((chosen(&rig), rig.machine.acting_step()), (vec![], None));
+    rig = read_after_hooks(10_001);
+    assert_eq!(chosen(&rig), [(0, Trigger::Freshness, Step::CacheBundle)]);
+    assert_eq!(rig.machine.acting_step(), Some(Step::CacheBundle));
+    assert_eq!(calls(&rig), [0]);
+    rig.hook(HookDecision::Modify { to: d(70), delta: d(71) }).hook(HookDecision::Allow);
+    assert_eq!(dispatch_step(&rig), Some(Step::CacheBundle));
+    assert_eq!((calls(&rig), rig.machine.rewritten_prompt(turn(0))), (vec![0, 1], Some(d(70))));
+}
+
+fn read_after_hooks(ms: u64) -> Rig {
+    let hooks = vec![hook("a", HookPoint::AttemptStart), hook("b", HookPoint::AttemptStart)];
+    let terms = Some(stale_terms(vec![rung(Step::CacheBundle)]));
+    let mut rig = Rig::of(Charter { hooks, terms, ..Charter::new(policy(), claim_checks(1)) });
+    rig.wait(ms).observe(Phase::Before);
+    rig
+}
+
+/// Time passes in hooks: where the step changes, what they made of the prompt was made for another
+/// delegate. Where it does not, nobody is called again.
+#[test]
+fn a_step_that_is_taken_behind_the_hooks_calls_them_again() {
+    for crashes in [false, true] {
+        let modify = |n| HookDecision::Modify { to: d(n), delta: d(71) };
+        let ladder = vec![rung(Step::SmallModel), rung(Step::CacheBundle)];
+        let features = vec![Feature { captured_at_ms: 1_000, ttl_ms: 55_000 }];
+        let mut rig = prompted(ladder, features);
+        rig.hook(modify(70));
+        assert_eq!(rig.machine.rewritten_prompt(turn(0)), Some(d(70)));
+        // Less is left than act and verify may take: the smaller model acts, from the first hook on.
+        rig.wait(50_001).hook(modify(72));
+        assert_eq!(chosen(&rig), [(0, Trigger::Time, Step::SmallModel)]);
+        assert_eq!((calls(&rig), rig.machine.rewritten_prompt(turn(0))), (vec![0, 1, 0], None));
+        if crashes {
+            rig.crash();
+        }
+        rig.hook(modify(73)).hook(HookDecision::Allow);
+        let expected = (Some(Step::SmallModel), Some(d(73)));
+        assert_eq!((dispatch_step(&rig), rig.machine.rewritten_prompt(turn(0))), expected);
+        assert_eq!(calls(&rig), [0, 1, 0, 1]);
+        // The next round calls each of them once.
+        rig.turn(1, &[revise()]).hook(HookDecision::Allow).hook(HookDecision::Allow);
+        assert_eq!(calls(&rig), [0, 1, 0, 1, 0, 1]);
+    }
+}
+
+/// Every reason to fall back, each once: no round calls a hook more often than the ladder is long.
+#[test]
+fn hooks_on_the_prompt_are_called_once_a_step() {
+    let ladder = vec![rung(Step::SmallModel), rung(Step::CacheBundle), rung(Step::RulesOnly)];
+    let mut rig = prompted(ladder, vec![Feature { captured_at_ms: 1_000, ttl_ms: 55_000 }]);
+    rig.wait(50_001).hook(HookDecision::Allow);
+    rig.wait(5_000).hook(HookDecision::Allow);
+    let fallen = [(0, Trigger::Time, Step::SmallModel), (0, Trigger::Freshness, Step::CacheBundle)];
+    assert_eq!(chosen(&rig), fallen);
+    rig.hook(HookDecision::Allow).hook(HookDecision::Allow);
+    assert_eq!(dispatch_step(&rig), Some(Step::CacheBundle));
+    assert_eq!(calls(&rig), [0, 0, 0, 1]);
 }
 
 /// The bundle does not become stale with the features that it replaced: later rounds go on with it.

@@ -456,3 +456,23 @@ async fn an_exhausted_decision_goes_to_its_ladder() {
     assert_eq!(ended.outcome, Outcome::Verified);
     assert_eq!(drifts(&rig).await, [Some(Drift::Yellow), None]);
 }
+
+/// A hook on the prompt sees the prompt of the delegate that the ladder chose, not of the usual one.
+#[tokio::test]
+async fn a_hook_on_the_prompt_is_called_for_the_delegate_that_acts() {
+    let rig = Rig::new();
+    let small = rig.scripted([probity_delegate::Step::claim("done")]);
+    let hand = crate::hand::Hand::appends(&rig, "prompt", " Be brief.");
+    let ladder = vec![rung(Step::CacheBundle, true)];
+    let mut plan = usual(&rig, Terms { features: vec![stale()], ladder, ..terms() });
+    plan.policy.max_attempts = 1;
+    plan.rungs = vec![(Step::CacheBundle, small.clone() as Arc<dyn Delegate>)];
+    plan.hooks = vec![hand.at(probity_core::HookPoint::AttemptStart, "brief")];
+    rig.run(plan).await;
+    let names = rig.names().await;
+    let place = |name: &str| names.iter().position(|it| *it == name).unwrap();
+    assert!(place("degrade.chosen") < place("hook.called"), "{names:?}");
+    assert_eq!(hand.calls().len(), 1);
+    let told = small.requests()[0].prompt.rewritten.clone().unwrap();
+    assert!(told.ends_with(" Be brief."), "{told}");
+}
