@@ -99,6 +99,7 @@ rules! {
     AUTHORIZATION_WEAK = Rule::hard("authorization_weak", "less authorization than the pack asks for");
     APPROVER_MISSING = Rule::hard("approver_missing", "a human's approval without the human");
     TWO_PERSON_UNPROVEN = Rule::hard("two_person_unproven", "two approvers asked for, fewer named");
+    ACTION_ID_TWICE = Rule::hard("action_id_twice", "two actions of one name");
     ACTION_BLOCKED = Rule::hard("action_blocked", "a blocked action with an effect");
     LIMIT_EXCEEDED = Rule::hard("limit_exceeded", "more hops or fan-out than the envelope allows");
     // Fallback

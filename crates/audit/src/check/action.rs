@@ -10,7 +10,12 @@ use crate::rule;
 
 impl Case<'_> {
     pub(super) fn actions(&self, findings: &mut Findings) {
+        let mut names = std::collections::BTreeSet::new();
         for action in self.facts.actions() {
+            if action.text(&["actionId"]).is_some_and(|name| !names.insert(name)) {
+                let message = "an action of this name stands before it; one action is told once";
+                findings.add(&rule::ACTION_ID_TWICE, action.pointer("/actionId"), message);
+            }
             if let Some(envelope) = self.envelope {
                 safe(action, envelope, findings);
             }

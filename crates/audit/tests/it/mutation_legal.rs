@@ -204,10 +204,9 @@ pub(crate) const LEGAL_OF_EPISODES: &[Legal] = &[
         ",
     },
     Legal {
-        why: "the contract gives lists no bound, and no rule counts actions or their targets",
+        why: "the contract gives lists no bound, and no rule counts targets or conditions",
         told: &[],
         changes: "
-            10,000 items /actions
             10,000 items /actions/0/preconditions
             10,000 items /actions/0/targetRefs
         ",

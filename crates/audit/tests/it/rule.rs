@@ -232,6 +232,10 @@ fn breaks_of_actions() -> Vec<Break> {
             let rules = &mut p["rules"]["FreezeCard"]["blastRadiusRequirements"];
             rules["medium"]["twoPerson"] = json!(true);
         }),
+        breaks("action_id_twice", "/actions/1/actionId", |e| {
+            let first = e["actions"][0].clone();
+            e["actions"].as_array_mut().unwrap().push(first);
+        }),
         breaks("action_blocked", "/actions/0/authorization/mode", |e| {
             e["actions"][0]["authorization"]["mode"] = json!("blocked");
         }),
