@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use probity_core::{
     Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step,
-    SubmissionId,
+    SubmissionId, Trigger,
 };
 use probity_record::{Chain, read_records};
 use probity_store::{Store, read_run};
@@ -123,7 +123,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::resume`]; [`EngineError::Answer`] if the run does not wait, or the answer is out
-    /// of its bounds.
+    /// of its bounds; [`EngineError::NotAsked`] if it waits for the approval of somebody else.
     pub async fn answer(
         &self,
         plan: Plan,
@@ -133,6 +133,9 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
         let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
+        if let Some(who) = driver.approver().filter(|who| *who != by) {
+            return Err(EngineError::NotAsked { who: who.to_owned(), by: by.to_owned() });
+        }
         let mut blobs = Vec::new();
         let by = StoredAnswer { by: by.to_owned(), text: String::new() };
         let by = content::keep_json(&mut blobs, &by)?;
@@ -288,6 +291,14 @@ impl Driver<'_> {
         let steps = self.machine.degraded().iter().filter(|degraded| degraded.turn <= turn);
         let acts = |step: &Step| !matches!(step, Step::Hitl | Step::Abstain);
         steps.map(|degraded| degraded.step).rfind(acts)
+    }
+
+    /// Who must approve what the run waits to do, where it waits for that and somebody is named.
+    fn approver(&self) -> Option<&str> {
+        let last = self.machine.degraded().last()?;
+        let waits = matches!(self.machine.stage(), Stage::Escalated { .. });
+        let is_approval = waits && last.trigger == Trigger::Approval;
+        self.plan.approver.as_deref().filter(|_| is_approval)
     }
 
     /// The human that the run waits for. Where it waits for none, the machine refuses the answer.

@@ -12,13 +12,17 @@ use serde_json::Value;
 use crate::hook::{Hook, VerifyHook};
 use crate::{EngineError, Human};
 
+/// The request of a plan that has none.
+const NO_REQUEST: &[u8] = b"{}";
+
 /// One run, ready to be driven. The same plan is needed to take an interrupted run up again.
 #[derive(Clone)]
 pub struct Plan {
     /// The run's name, unique in its store.
     pub run: RunId,
     /// The request as bytes. Kept as a blob; its digest is in the first event, so that a run cannot
-    /// be taken up with another request.
+    /// be taken up with another request. A plan with hooks, humans, rungs or terms must state one: their
+    /// code and names stand nowhere else in the log.
     pub request: Vec<u8>,
     /// The task as the delegate is given it.
     pub task: Arc<str>,
@@ -38,6 +42,9 @@ pub struct Plan {
     pub envelope: Vec<u8>,
     /// The decision as checks and hooks see it; null where there is none.
     pub decision: Arc<Value>,
+    /// Who must let a decision act that needs approval; `None` lets anyone. Names are taken on trust:
+    /// whoever may write to the store may answer.
+    pub approver: Option<String>,
     /// Who does the work.
     pub delegate: Arc<dyn Delegate>,
     /// Who does it instead, by step of the degrade ladder.
@@ -95,7 +102,7 @@ impl Plan {
     ) -> Self {
         Self {
             run,
-            request: b"{}".to_vec(),
+            request: NO_REQUEST.to_vec(),
             task: task.into(),
             system_prompt: None,
             agent: "".into(),
@@ -105,6 +112,7 @@ impl Plan {
             terms: None,
             envelope: Vec::new(),
             decision: Arc::new(Value::Null),
+            approver: None,
             delegate,
             rungs: Vec::new(),
             judge: Arc::new(JudgeFiles::new(Arc::clone(&workspace))),
@@ -141,6 +149,10 @@ impl Plan {
     /// [`EngineError::PlanIncomplete`] naming the first thing that is not.
     pub(crate) fn complete(&self, terms: Option<&Terms>) -> Result<(), EngineError> {
         let incomplete = |what| Err(EngineError::PlanIncomplete { what });
+        if self.request == NO_REQUEST && self.needs_request(terms) {
+            let what = "hooks, humans, rungs and terms are told apart by `request`; fill it";
+            return incomplete(what.to_owned());
+        }
         let fits = |check: &&Check| match check.by {
             Decider::Verifier(_) => {
                 matches!(check.decl.subject, Subject::World | Subject::Claim)
@@ -166,6 +178,16 @@ impl Plan {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether the plan has parts that the machine's own record of it does not tell apart from others
+    /// of the same name.
+    fn needs_request(&self, terms: Option<&Terms>) -> bool {
+        let is_plain = |check: &Check| matches!(check.by, Decider::Verifier(_));
+        terms.is_some()
+            || !self.hooks.is_empty()
+            || !self.rungs.is_empty()
+            || !self.checks.iter().all(is_plain)
     }
 
     /// What the machine is opened with.

@@ -476,3 +476,64 @@ async fn a_hook_on_the_prompt_is_called_for_the_delegate_that_acts() {
     let told = small.requests()[0].prompt.rewritten.clone().unwrap();
     assert!(told.ends_with(" Be brief."), "{told}");
 }
+
+/// Where an envelope names who approves, nobody else's answer lets the decision act.
+#[tokio::test]
+async fn only_the_approver_approves() {
+    let rig = Rig::new();
+    let needs = || Terms { needs_approval: true, ladder: vec![rung(Step::Hitl, false)], ..terms() };
+    let plan = |approver: &str| {
+        let approver = Some(approver.to_owned());
+        Plan { approver, ..usual(&rig, needs()) }
+    };
+    assert_eq!(rig.run(plan("kim")).await.outcome, Outcome::Escalated);
+    let records = rig.records().await;
+    for given in [Answer::Continue { attempts: 1 }, Answer::Waive, Answer::Reject] {
+        let error = answer(&rig, plan("kim"), given).await.unwrap_err();
+        assert_eq!(error.code(), "answer_not_asked");
+        assert!(error.to_string().contains("kim"), "{error}");
+    }
+    assert_eq!((rig.records().await, rig.account.count("ask")), (records, 0));
+    let given = Answer::Continue { attempts: 1 };
+    let ended = answer(&rig, plan("ada@example.org"), given).await.unwrap();
+    assert_eq!(ended.outcome, Outcome::Verified);
+}
+
+/// The approver of an action is not asked about a refusal: that is for whoever runs it.
+#[tokio::test]
+async fn the_approver_is_asked_about_the_approval_alone() {
+    let rig = Rig::new();
+    let needs = || Terms { ladder: vec![rung(Step::Hitl, false)], ..terms() };
+    let plan = || {
+        let checks = [Eye::file(&rig, "none").check("none")];
+        let mut plan = under(rig.plan(worker(&rig, "w"), checks), needs());
+        (plan.approver, plan.policy.max_attempts) = (Some("kim".to_owned()), 1);
+        plan
+    };
+    assert_eq!(rig.run(plan()).await.outcome, Outcome::Escalated);
+    assert_eq!(answer(&rig, plan(), Answer::Reject).await.unwrap().outcome, Outcome::Exhausted);
+}
+
+/// What the log does not tell apart must be in the request.
+#[tokio::test]
+async fn a_plan_with_more_than_checks_must_state_its_request() {
+    let rig = Rig::new();
+    let none = |plan: Plan| Plan { request: b"{}".to_vec(), ..plan };
+    let plain = || rig.plan(worker(&rig, "w"), [Eye::file(&rig, "out.txt").check("out")]);
+    let hand = crate::hand::Hand::allows(&rig);
+    let hooks = vec![hand.at(probity_core::HookPoint::AttemptEnd, "h")];
+    let policed = [hand.check(probity_engine::VerifyEvent::PostVerify, "v")];
+    let rungs = vec![(Step::SmallModel, worker(&rig, "small") as Arc<dyn Delegate>)];
+    for plan in [
+        Plan { hooks, ..plain() },
+        Plan { rungs, ..plain() },
+        rig.plan(worker(&rig, "w"), policed),
+        usual(&rig, terms()),
+    ] {
+        let error = rig.try_run(none(plan)).await.unwrap_err();
+        assert_eq!(error.code(), "plan_incomplete");
+        assert!(error.to_string().contains("`request`"), "{error}");
+    }
+    assert!(rig.records().await.is_empty());
+    assert_eq!(rig.run(none(plain())).await.outcome, Outcome::Verified);
+}
