@@ -1,14 +1,23 @@
 //! A verification hook as a check: every event it listens to, one finding.
 
-use probity_core::{Claim, Fault, Verdict};
+use std::time::{Duration, Instant};
+
+use probity_core::{Claim, Fault, MAX_CHECK_MS, Verdict};
 use probity_verifier::CheckContext;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use crate::hook::{Handler, Reply, VerifyEvent, VerifyHook};
 use crate::payload;
 
-/// The most tool calls of one claim that hooks are shown.
-const MAX_CALLS: usize = 10_000;
+/// The most tool calls, or results, of one claim that hooks are shown.
+const MAX_CALLS: usize = 1_000;
+/// The most bytes of them.
+const MAX_CALL_BYTES: usize = 8 * 1024 * 1024;
+/// Tool calls of one claim that a hook may take its whole time for.
+const WHOLE_CALLS: u32 = 100;
+/// What one call gets on top of its time before it is given up.
+const OVERRUN: Duration = Duration::from_millis(500);
 
 /// What a check came to.
 #[derive(Debug)]
@@ -79,16 +88,26 @@ async fn tools(
         VerifyEvent::ToolPost => members(&ctx.claim.tool_results),
         VerifyEvent::ToolPre | VerifyEvent::PostVerify => members(&ctx.claim.tool_calls),
     };
-    if seen.len() > MAX_CALLS {
-        let message = format!("the claim has {} tool calls, more than {MAX_CALLS}", seen.len());
-        return Err(Fault::new("hook_too_many_calls", message));
+    let bytes =
+        seen.iter().map(|call| Value::Object(call.clone()).to_string().len()).sum::<usize>();
+    if seen.len() > MAX_CALLS || bytes > MAX_CALL_BYTES {
+        return Ok(too_many(format!(
+            "the claim has {} tool calls or results of {bytes} bytes together, and at most \
+             {MAX_CALLS} of {MAX_CALL_BYTES} bytes are looked at; do less in one attempt",
+            seen.len()
+        )));
     }
+    let (started, whole) = (Instant::now(), whole_time(hook, ctx));
     let mut reasons = Vec::new();
     let mut open = None;
     for call in seen {
+        if started.elapsed() > whole {
+            return Ok(too_many("the time to look at the tool calls ended; make fewer".to_owned()));
+        }
         let mut shown = about.clone();
         shown.extend(call);
-        match hook.handler.handle(ctx, event, Value::Object(shown)).await? {
+        let reply = hook.handler.handle(ctx, event, Value::Object(shown));
+        match timeout(ctx.timeout.saturating_add(OVERRUN), reply).await.map_err(|_| late(ctx))?? {
             Reply::Allow | Reply::NotApplicable => {}
             Reply::Block { reason } => reasons.push(reason),
             Reply::Inconclusive { code, reason } => {
@@ -108,6 +127,39 @@ async fn tools(
         return Ok(Answer::Verdict(Verdict::revise("hook_blocked", reasons.join("; "))));
     }
     Ok(open.map_or(Answer::NotApplicable, Answer::Verdict))
+}
+
+/// How long a hook may take for a claim, the last call not included: its own time for each call that
+/// it listens to, up to a bound.
+fn whole_time(hook: &VerifyHook, ctx: &CheckContext) -> Duration {
+    let calls = match hook.event {
+        VerifyEvent::PostVerify => 1,
+        VerifyEvent::ToolPre => ctx.claim.tool_calls.len(),
+        VerifyEvent::ToolPost => ctx.claim.tool_results.len(),
+    };
+    let calls = u32::try_from(calls).unwrap_or(WHOLE_CALLS).clamp(1, WHOLE_CALLS);
+    ctx.timeout.saturating_mul(calls).min(Duration::from_millis(MAX_CHECK_MS))
+}
+
+/// When a hook is given up that does not answer.
+pub(crate) fn belt(hook: &VerifyHook, ctx: &CheckContext) -> Duration {
+    match hook.event {
+        VerifyEvent::PostVerify => ctx.timeout,
+        VerifyEvent::ToolPre | VerifyEvent::ToolPost => {
+            whole_time(hook, ctx).saturating_add(ctx.timeout)
+        }
+    }
+}
+
+/// That is the delegate's doing, not the hook's.
+fn too_many(reason: String) -> Answer {
+    Answer::Verdict(Verdict::revise("tool_calls_too_many", reason))
+}
+
+fn late(ctx: &CheckContext) -> Fault {
+    let ms = ctx.timeout.as_millis();
+    let message = format!("the hook did not answer within its {ms} ms and was given up");
+    Fault::new("verifier_overrun", message)
 }
 
 fn members(calls: &[impl serde::Serialize]) -> Vec<Map<String, Value>> {

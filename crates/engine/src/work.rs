@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::Plan;
 use crate::content::{MAX_KEPT_BYTES, StoredFault};
 use crate::hook::{Hook, Reply, VerifyHook};
-use crate::police::{Answer, police};
+use crate::police::{Answer, belt, police};
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
 /// itself, so one that does not answer at all is broken.
@@ -136,7 +136,7 @@ impl Work {
         about: Map<String, Value>,
         judge: Arc<JudgeFiles>,
     ) -> Self {
-        let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+        let (timeout, cancel) = (belt(&hook, &ctx), ctx.cancel.clone());
         let answer = within(police(hook, ctx, about), timeout, cancel.clone());
         Self::judge(check, answer, cancel, judge)
     }

@@ -65,6 +65,10 @@ impl Driver<'_> {
             }
             Decider::Hook(hook) => {
                 let mut about = self.about(&ctx);
+                if hook.event != VerifyEvent::PostVerify {
+                    // Once a call, a list of files would be most of what is said.
+                    about.remove("changes");
+                }
                 about.insert("verdict".to_owned(), self.so_far().await?);
                 Work::police(check, hook, ctx, about, judge)
             }

@@ -388,6 +388,7 @@ async fn every_call_and_every_result_is_shown() {
     let payloads = |hand: &Hand| hand.calls().into_iter().map(|it| it.payload).collect::<Vec<_>>();
     let calls = payloads(&pre);
     assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|shown| shown.get("changes").is_none()));
     for (shown, call) in calls.iter().zip([call("c-1", "shell"), call("c-2", "browser")]) {
         assert_eq!(shown["id"], call.id);
         assert_eq!((&shown["name"], &shown["arguments"]), (&json!(call.name), &call.arguments));
@@ -488,18 +489,67 @@ async fn calls_that_were_made_cannot_be_modified() {
     }
 }
 
+/// The delegate reported them, so the hook is not to blame.
 #[tokio::test]
-async fn more_calls_than_can_be_shown_are_a_fault() {
+async fn more_calls_than_can_be_shown_refuse_the_claim() {
+    let big = || ToolCall { arguments: json!("x".repeat(5 << 20)), ..call("c", "shell") };
+    for (calls, is_refused) in [
+        (vec![call("c", "shell"); 1_000], false),
+        (vec![call("c", "shell"); 1_001], true),
+        (vec![big()], false),
+        (vec![big(), big()], true),
+    ] {
+        let rig = Rig::new();
+        let many = FunctionDelegate::new("f", move |_| {
+            let tool_calls = calls.clone();
+            std::future::ready(Ok(Answered::of(Claim { tool_calls, ..Claim::text("done") })))
+        });
+        let hand = Hand::allows(&rig);
+        let check = hand.check(VerifyEvent::ToolPre, "h");
+        let (ended, report) = rig.whole(once(rig.plan(Arc::new(many), [check]))).await;
+        let expected = if is_refused { Outcome::Exhausted } else { Outcome::Unverified };
+        assert_eq!((ended.outcome, hand.calls().is_empty()), (expected, is_refused));
+        if is_refused {
+            assert_eq!(report.checks[0].code, Some(Code::slug("tool_calls_too_many")));
+        }
+    }
+}
+
+/// Every call has the hook's whole time; one that takes longer is the hook's fault.
+#[tokio::test]
+async fn each_call_has_the_time_of_the_hook() {
+    let took = std::time::Duration::from_millis;
     let rig = Rig::new();
-    let many = FunctionDelegate::new("f", |_| async {
-        let tool_calls = vec![call("c", "shell"); 10_001];
-        Ok(Answered::of(Claim { tool_calls, ..Claim::text("done") }))
+    let slow = Hand::new(&rig, move |_, _| async move {
+        tokio::time::sleep(took(600)).await;
+        Ok(Reply::Allow)
     });
-    let hand = Hand::allows(&rig);
-    let check = hand.check(VerifyEvent::ToolPre, "h");
-    let ended = rig.run(rig.plan(Arc::new(many), [check])).await;
-    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Faulted, "hook_too_many_calls"));
-    assert!(hand.calls().is_empty());
+    let check = slow.checks(VerifyEvent::ToolPre, "h", 700);
+    let ended = rig.run(once(rig.plan(caller(), [check]))).await;
+    assert_eq!((ended.outcome, slow.calls().len()), (Outcome::Unverified, 2));
+    let rig = Rig::new();
+    let hangs = Hand::hangs(&rig).checks(VerifyEvent::ToolPre, "h", 50);
+    let ended = rig.run(once(rig.plan(caller(), [hangs]))).await;
+    assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Faulted, "verifier_overrun"));
+}
+
+/// A hook that is quick enough for each of many calls is not to blame for their number.
+#[tokio::test]
+async fn calls_that_take_longer_together_than_a_hook_may_refuse_the_claim() {
+    let rig = Rig::new();
+    let many = FunctionDelegate::new("f", |_| {
+        let tool_calls = vec![call("c", "shell"); 1_000];
+        std::future::ready(Ok(Answered::of(Claim { tool_calls, ..Claim::text("done") })))
+    });
+    let slow = Hand::new(&rig, |_, _| async {
+        tokio::time::sleep(std::time::Duration::from_millis(15)).await;
+        Ok(Reply::Allow)
+    });
+    let check = slow.checks(VerifyEvent::ToolPre, "h", 10);
+    let (ended, report) = rig.whole(once(rig.plan(Arc::new(many), [check]))).await;
+    assert_eq!(ended.outcome, Outcome::Exhausted);
+    assert_eq!(report.checks[0].code, Some(Code::slug("tool_calls_too_many")));
+    assert!(slow.calls().len() < 1_000);
 }
 
 #[tokio::test]
