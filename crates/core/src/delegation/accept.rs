@@ -21,8 +21,7 @@ pub(crate) enum Accepted {
 /// Decides what an input becomes. Changes nothing.
 pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted, Refusal> {
     let stage = fold.stage;
-    let name = input.name();
-    let not_now = Refusal::NotNow { stage, input: name };
+    let not_now = Refusal::NotNow { stage, input: input.name() };
     match input {
         Input::Observed { phase, manifest, judge } if is_reading(stage, phase) => {
             event(Event::WorldObserved { phase, manifest, judge })
@@ -85,10 +84,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             event(Event::Answered { by, answer })
         }
         Input::Answered { .. } => Err(not_now),
-        Input::Sealed => match stage {
-            Stage::Decided { outcome } => event(Event::Sealed { outcome }),
-            _ => Err(not_now),
-        },
+        Input::Sealed => sealed(stage).ok_or(not_now).and_then(event),
     }
 }
 
@@ -97,6 +93,13 @@ const fn is_reading(stage: Stage, phase: Phase) -> bool {
     match phase {
         Phase::Before => matches!(stage, Stage::Opened | Stage::RedDone),
         Phase::After => matches!(stage, Stage::Claimed),
+    }
+}
+
+const fn sealed(stage: Stage) -> Option<Event> {
+    match stage {
+        Stage::Decided { outcome } => Some(Event::Sealed { outcome }),
+        _ => None,
     }
 }
 
