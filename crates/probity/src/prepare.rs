@@ -103,6 +103,12 @@ pub enum PrepareError {
          an envelope"
     )]
     NoClass,
+    /// The actions name several humans.
+    #[error("the actions name several approvers: {names}; make a decision for each of them")]
+    Approvers {
+        /// Their names.
+        names: String,
+    },
     /// There is no envelope for a class of decisions.
     #[error(
         "there is no envelope for decisions of type `{class}`; put one into `.probity/envelopes/`, \
@@ -135,6 +141,7 @@ impl PrepareError {
             Self::NoAction => "action_undeclared",
             Self::NoMethod { .. } => "method_unknown",
             Self::NoClass => "decision_no_class",
+            Self::Approvers { .. } => "decision_approvers",
             Self::NoEnvelope { .. } => "envelope_missing",
         }
     }
@@ -189,9 +196,9 @@ pub fn prepare_with(
         governed.bound(&mut policy, request);
     }
     let facts = Arc::new(GitFacts::new(programs.launcher.clone()));
-    let (terms, decision, envelope) = match governed {
-        Some(it) => (Some(it.terms), it.shown, it.envelope),
-        None => (None, Value::Null, Vec::new()),
+    let (terms, decision, envelope, approver) = match governed {
+        Some(it) => (Some(it.terms), it.shown, it.envelope, it.approver),
+        None => (None, Value::Null, Vec::new(), None),
     };
     let plan = Plan {
         request: serde_json::to_vec(request).map_err(PrepareError::Record)?,
@@ -202,6 +209,7 @@ pub fn prepare_with(
         hooks,
         terms,
         envelope,
+        approver,
         decision: Arc::new(decision),
         rungs,
         snapshot: rules,

@@ -21,6 +21,8 @@ pub(super) struct Governed {
     pub(super) terms: Terms,
     /// The decision as checks and hooks see it.
     pub(super) shown: Value,
+    /// Who alone may approve it, where an action says so.
+    pub(super) approver: Option<String>,
     /// The envelope and the pack's rules, as the terms name them.
     pub(super) envelope: Vec<u8>,
     deadline_ms: u64,
@@ -67,9 +69,10 @@ impl Builder<'_> {
             }
         }
         let shown = shown(&decision);
+        let approver = approver(&decision)?;
         let Compiled { terms, bytes, deadline_ms, max_tool_calls, tools, .. } = compiled;
         self.add_tool_rules(tools);
-        Ok(Some(Governed { terms, shown, envelope: bytes, deadline_ms, max_tool_calls }))
+        Ok(Some(Governed { terms, shown, approver, envelope: bytes, deadline_ms, max_tool_calls }))
     }
 
     fn say(&mut self, compiled: &Compiled) {
@@ -132,6 +135,20 @@ pub(crate) fn decision(request: &Request, class: &str) -> Result<Decision, Prepa
         }
     }
     Ok(Decision::parse(&value)?)
+}
+
+/// The one human whom the actions name.
+///
+/// # Errors
+/// [`PrepareError::Approvers`] if they name several: one answer cannot be that of both.
+fn approver(decision: &Decision) -> Result<Option<String>, PrepareError> {
+    let named = decision.actions.iter().filter_map(|it| it.authorization.approver.as_deref());
+    let named: std::collections::BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
+    if named.len() > 1 {
+        let names = named.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(PrepareError::Approvers { names });
+    }
+    Ok(named.first().map(|name| (*name).to_owned()))
 }
 
 /// The decision, with its first action once more under a name of its own, as seed 001's verifiers

@@ -328,3 +328,32 @@ fn a_folder_with_a_policy_pack_alone_is_policy() {
     let ran = world.probity(["run", "x", "--json", "--", "true"]);
     assert_eq!(ran.code, 64, "{ran:?}");
 }
+
+#[test]
+fn the_named_approver_alone_lets_an_action_start() {
+    let world = as_is();
+    let write = |approver: &str| {
+        let authorization = format!("authorization: {{mode: hitl, approver: {approver}}}");
+        let ran = decide(&world, "medium", "touch svc-demo", "");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let text =
+            world.read("request.yaml").replace("authorization: {mode: auto}", &authorization);
+        world.write("request.yaml", &text);
+        for file in ["started", "svc-demo"] {
+            std::fs::remove_file(world.at(file)).unwrap();
+        }
+    };
+    write("alice");
+    let ran = world.probity(["run", "--request", "request.yaml", "--json"]);
+    assert_eq!(ran.code, 7, "{ran:?}");
+    assert!(!world.at("started").exists(), "nothing is done before the approval");
+    let run = ran.json()["run_id"].as_str().unwrap().to_owned();
+    let answer =
+        |by: &str| world.probity(["log", "answer", &run, "--by", by, "--continue", "1", "--json"]);
+    let ran = answer("mallory");
+    assert_eq!((ran.code, ran.error_code()), (64, "answer_not_asked".to_owned()), "{ran:?}");
+    assert!(!world.at("started").exists());
+    let ran = answer("alice");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(world.at("started").exists());
+}
