@@ -10,7 +10,7 @@ use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
 use serde_json::json;
 
-use super::{EXIT_STOPPED, EXIT_USAGE};
+use super::{EXIT_STOPPED, EXIT_USAGE, present};
 use crate::location::StoreError;
 use crate::request::RequestError;
 use crate::{EpisodeError, PrepareError, ProjectError};
@@ -152,6 +152,8 @@ pub(super) fn report(error: &CliError, json: bool) -> ExitCode {
         let object = json!({"error": {"code": error.code(), "message": error.to_string()}});
         let _ = writeln!(io::stdout(), "{object}");
     }
-    let _ = writeln!(io::stderr(), "error: {error}");
+    // A message may quote what nobody trusted yet: names of files, keys, values.
+    let text = present::block(&error.to_string()).join("\n");
+    let _ = writeln!(io::stderr(), "error: {text}");
     ExitCode::from(error.exit_code())
 }

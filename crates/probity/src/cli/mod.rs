@@ -20,6 +20,7 @@ mod source;
 mod trust;
 mod verify;
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -90,7 +91,10 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
 }
 
 fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    match std::env::args_os().skip(1).any(|word| steers(&word)) {
+        true => present::note(&error.render().to_string()),
+        false => drop(error.print()),
+    }
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return ExitCode::SUCCESS;
     }
@@ -102,6 +106,11 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = present::json(&json!({"error": {"code": "usage", "message": message}}));
     }
     ExitCode::from(EXIT_USAGE)
+}
+
+/// Whether a word holds what a terminal would act on.
+fn steers(word: &OsStr) -> bool {
+    word.to_string_lossy().chars().any(char::is_control)
 }
 
 const fn wants_json(command: &Command) -> bool {

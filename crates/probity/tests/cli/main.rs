@@ -13,6 +13,7 @@ mod check;
 mod decision;
 mod drift;
 mod episode;
+mod escape;
 mod explain;
 mod fire;
 mod gate;
