@@ -76,33 +76,37 @@ impl EpisodeAuditor {
     /// [`MAX_LIST_BYTES`] in all. An array that breaks off ends with a report that says so.
     #[must_use]
     pub fn document(&self, bytes: &[u8], source: &str) -> Vec<EpisodeReport> {
+        let mut reports = Vec::new();
+        self.document_each(bytes, source, &mut |report| reports.push(report));
+        reports
+    }
+
+    /// As [`Self::document`], and hands each report on as soon as it is made, so that a list of many
+    /// small documents takes no more memory than its bytes.
+    pub fn document_each(&self, bytes: &[u8], source: &str, take: &mut dyn FnMut(EpisodeReport)) {
         if bytes.len() > MAX_LIST_BYTES {
             let message = format!("{} bytes; at most {MAX_LIST_BYTES} are read", bytes.len());
-            return vec![unreadable(
-                Unreadable { rule: &rule::DOCUMENT_TOO_LARGE, message },
-                source,
-            )];
+            let error = Unreadable { rule: &rule::DOCUMENT_TOO_LARGE, message };
+            return take(unreadable(error, source));
         }
         let mut reader = match Reader::new(bytes) {
             Ok(reader) => reader,
-            Err(error) => return vec![unreadable(error, source)],
+            Err(error) => return take(unreadable(error, source)),
         };
         reader.blanks();
         if !reader.accept(b'[') {
-            return vec![self.episode(bytes, source)];
+            return take(self.episode(bytes, source));
         }
-        let mut reports = Vec::new();
-        if let Err(error) = self.items(&mut reader, source, &mut reports) {
-            reports.push(unreadable(error, source));
+        if let Err(error) = self.items(&mut reader, source, take) {
+            take(unreadable(error, source));
         }
-        reports
     }
 
     fn items(
         &self,
         reader: &mut Reader,
         source: &str,
-        reports: &mut Vec<EpisodeReport>,
+        take: &mut dyn FnMut(EpisodeReport),
     ) -> Result<(), Unreadable> {
         reader.blanks();
         let mut is_done = reader.accept(b']');
@@ -112,7 +116,7 @@ impl EpisodeAuditor {
             let mut findings = Findings::default();
             tell_repeated(&repeated, &mut findings);
             let report = self.audit(&node, source, findings, None);
-            reports.push(EpisodeReport { index: Some(index), ..report });
+            take(EpisodeReport { index: Some(index), ..report });
             index += 1;
             reader.blanks();
             is_done = reader.accept(b']');

@@ -55,6 +55,16 @@ fn an_array_that_breaks_off_says_so_after_what_could_be_read() {
 }
 
 #[test]
+fn reports_are_handed_on_one_by_one_as_the_list_gives_them() {
+    let episode = value("01_success.json").to_string();
+    for text in ["[1,2,[]]", "[]", "", "{}", "[1,", &format!("[{episode}, 1] x"), &episode] {
+        let mut each = Vec::new();
+        auditor().document_each(text.as_bytes(), "x", &mut |report| each.push(report));
+        assert_eq!(each, auditor().document(text.as_bytes(), "x"), "{text}");
+    }
+}
+
+#[test]
 fn a_line_carries_its_number() {
     let line = value("01_success.json").to_string();
     let report = auditor().line(line.as_bytes(), "all.jsonl", 7);

@@ -14,10 +14,13 @@ use probity_audit::{EpisodeAuditor, EpisodeReport, MAX_LIST_BYTES};
 use self::files::Walk;
 use self::lines::{Batch, Lines};
 use super::CliError;
-use super::source::read_bytes;
+use super::source::{open, read_bytes, refuse_irregular};
 
 /// Threads that audit, at most.
 const MAX_THREADS: usize = 8;
+
+/// Reports of one list that are held at a time.
+const MAX_REPORTS: usize = 256;
 
 /// Where documents come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +34,24 @@ pub(super) enum Input {
 /// A path that is there, or `-` for standard input.
 ///
 /// # Errors
-/// [`CliError::File`] if there is no such file or folder.
+/// [`CliError::File`] if there is no such file or folder, or it is something else.
 pub(super) fn input(path: &str) -> Result<Input, CliError> {
     if path == "-" {
         return Ok(Input::Stdin);
     }
     let path = Path::new(path);
     match path.metadata() {
-        Ok(_) => Ok(Input::Path(path.to_path_buf())),
+        Ok(about) => {
+            if !about.is_dir() {
+                refuse_irregular(path)?;
+            }
+            Ok(Input::Path(path.to_path_buf()))
+        }
         Err(source) => Err(CliError::File { path: path.to_path_buf(), source }),
     }
 }
 
-/// What one file, or some lines of one, came to.
+/// What some documents of one file came to.
 #[derive(Debug)]
 pub(super) enum Audited {
     /// A report for each document.
@@ -85,7 +93,9 @@ pub(super) fn audit<R: Send>(
             }
         }
     };
-    let work = |job| make(audited(job, auditor));
+    let work = |job, give: &mut dyn FnMut(R) -> bool| {
+        audit_one(job, auditor, &mut |audited| give(make(audited)));
+    };
     ordered::run(threads.min(MAX_THREADS), feed, work, take);
 }
 
@@ -94,7 +104,7 @@ fn paths(path: &Path, give: &mut dyn FnMut(Job) -> bool) -> bool {
         let goes_on = match found {
             Ok(path) if is_lines(&path) => {
                 let source = path.display().to_string();
-                match std::fs::File::open(&path) {
+                match open(&path) {
                     Ok(file) => lines(&source, io::BufReader::with_capacity(1 << 17, file), give),
                     Err(error) => give(Job::Unread { source, error }),
                 }
@@ -122,13 +132,13 @@ fn lines(source: &str, reader: impl io::BufRead, give: &mut dyn FnMut(Job) -> bo
     true
 }
 
-fn audited(job: Job, auditor: &EpisodeAuditor) -> Audited {
-    match job {
+fn audit_one(job: Job, auditor: &EpisodeAuditor, give: &mut dyn FnMut(Audited) -> bool) {
+    let audited = match job {
         Job::File(path) => {
             let source = path.display().to_string();
             let read = |mut file| read_bytes(&mut file, MAX_LIST_BYTES);
-            match std::fs::File::open(&path).and_then(read) {
-                Ok(bytes) => Audited::Reports(auditor.document(&bytes, &source)),
+            match open(&path).and_then(read) {
+                Ok(bytes) => return list(&bytes, &source, auditor, give),
                 Err(error) => Audited::Unread { source, error },
             }
         }
@@ -137,6 +147,28 @@ fn audited(job: Job, auditor: &EpisodeAuditor) -> Audited {
             Audited::Reports(batch.lines().map(report).collect())
         }
         Job::Unread { source, error } => Audited::Unread { source, error },
+    };
+    give(audited);
+}
+
+/// A file may hold a list of very many documents, so their reports go on in portions.
+fn list(
+    bytes: &[u8],
+    source: &str,
+    auditor: &EpisodeAuditor,
+    give: &mut dyn FnMut(Audited) -> bool,
+) {
+    let mut portion = Vec::new();
+    let mut is_wanted = true;
+    auditor.document_each(bytes, source, &mut |report| {
+        portion.push(report);
+        if portion.len() >= MAX_REPORTS {
+            is_wanted = is_wanted && give(Audited::Reports(std::mem::take(&mut portion)));
+            portion.clear();
+        }
+    });
+    if is_wanted {
+        give(Audited::Reports(portion));
     }
 }
 

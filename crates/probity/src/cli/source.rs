@@ -1,6 +1,6 @@
 //! Files that are named on the command line, read within bounds.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -9,13 +9,38 @@ use probity_policy::{Envelope, Format, Pack};
 use super::CliError;
 use crate::ProjectError;
 
+/// Opens a regular file. A pipe or a device may keep its reader waiting, or never end.
+///
+/// # Errors
+/// Why it cannot be opened, or that it is something else.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    require_regular(&path.metadata()?)?;
+    File::open(path)
+}
+
+/// Refuses what is there and is no regular file; what is not there is told by whoever reads it.
+///
+/// # Errors
+/// [`CliError::File`].
+pub(super) fn refuse_irregular(path: &Path) -> Result<(), CliError> {
+    let failed = |source| CliError::File { path: path.to_path_buf(), source };
+    path.metadata().map_or(Ok(()), |about| require_regular(&about).map_err(failed))
+}
+
+fn require_regular(about: &Metadata) -> io::Result<()> {
+    match about.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
 /// Reads a text file of at most so many bytes.
 ///
 /// # Errors
 /// [`CliError::File`] if it cannot be read, is larger, or is not UTF-8.
 pub(super) fn read_text(path: &Path, max_bytes: usize) -> Result<String, CliError> {
     let failed = |source| CliError::File { path: path.to_path_buf(), source };
-    let bytes = read_bytes(&mut File::open(path).map_err(failed)?, max_bytes).map_err(failed)?;
+    let bytes = read_bytes(&mut open(path).map_err(failed)?, max_bytes).map_err(failed)?;
     String::from_utf8(bytes)
         .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
 }

@@ -7,12 +7,13 @@ use std::thread;
 /// Pieces of work that are under way or wait for an earlier one, at most.
 const WINDOW: usize = 64;
 
-/// Runs `work` on what `feed` gives, and hands the results to `take` in that order. `feed` is told by
-/// false that nobody wants more.
+/// Runs `work` on what `feed` gives, and hands the results to `take` in that order. Each piece of work
+/// gives any number of results, and waits with the second until its turn has come. `feed` and `work`
+/// are told by false that nobody wants more.
 pub(super) fn run<J: Send, R: Send>(
     threads: usize,
     feed: impl FnOnce(&mut dyn FnMut(J) -> bool) + Send,
-    work: impl Fn(J) -> R + Sync,
+    work: impl Fn(J, &mut dyn FnMut(R) -> bool) + Sync,
     mut take: impl FnMut(R) -> bool,
 ) {
     type Job<J, R> = (J, SyncSender<R>);
@@ -32,14 +33,13 @@ pub(super) fn run<J: Send, R: Send>(
             scope.spawn(|| {
                 while let Ok((job, result)) = next() {
                     // Nobody waits for it once `take` has had enough.
-                    let _ = result.send(work(job));
+                    work(job, &mut |made| result.send(made).is_ok());
                 }
             });
         }
         for promise in results {
             // A thread that broke is reported when the scope ends.
-            let goes_on = promise.recv().map_or(true, &mut take);
-            if !goes_on {
+            if !promise.into_iter().all(&mut take) {
                 break;
             }
         }
@@ -57,15 +57,32 @@ mod tests {
             (0..2_000).for_each(|number| assert!(give(number)));
         };
         // The first of every ten has the most to do.
-        let work = |number: u64| {
+        let work = |number: u64, give: &mut dyn FnMut(u64) -> bool| {
             let turns = if number.is_multiple_of(10) { 20_000 } else { 1 };
-            (0..turns).fold(number, |sum, _| std::hint::black_box(sum))
+            give((0..turns).fold(number, |sum, _| std::hint::black_box(sum)));
         };
         run(4, feed, work, |number| {
             seen.push(number);
             true
         });
         assert_eq!(seen, (0..2_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn work_gives_none_or_many_results_and_they_stay_together() {
+        let mut seen = Vec::new();
+        let feed = |give: &mut dyn FnMut(u64) -> bool| {
+            (0..300).for_each(|number| assert!(give(number)));
+        };
+        let work = |number: u64, give: &mut dyn FnMut((u64, u64)) -> bool| {
+            (0..number % 7).for_each(|part| assert!(give((number, part))));
+        };
+        run(4, feed, work, |result| {
+            seen.push(result);
+            true
+        });
+        let all = (0..300).flat_map(|number| (0..number % 7).map(move |part| (number, part)));
+        assert_eq!(seen, all.collect::<Vec<_>>());
     }
 
     #[test]
@@ -79,7 +96,9 @@ mod tests {
         run(
             2,
             feed,
-            |number| number,
+            |number, give| {
+                give(number);
+            },
             |_| {
                 taken += 1;
                 taken < 10
