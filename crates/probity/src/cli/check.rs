@@ -17,6 +17,7 @@ use self::document::Shape;
 use self::finding::Checked;
 use super::args::CheckArgs;
 use super::present::{self, Style};
+use super::source::refuse_irregular;
 use super::{CliError, EXIT_USAGE};
 use crate::location::Programs;
 use crate::request::Request;
@@ -157,6 +158,9 @@ impl<'a> Checker<'a> {
     /// A file that was named: what it is, its folder, its ending and its shape say.
     async fn file(&mut self, path: &Path) {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        if !self.is_regular(&path) {
+            return;
+        }
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("star" | "py") => {
                 self.verifier_file(&path, &Value::Object(Map::new())).await;
@@ -176,6 +180,15 @@ impl<'a> Checker<'a> {
                 Shape::Request => self.request_file(&path).await,
             },
         }
+    }
+
+    /// Whether a file can be read to its end; tells it if not. What is absent is told by its reader.
+    fn is_regular(&mut self, path: &Path) -> bool {
+        let refused = refuse_irregular(path).err();
+        if let Some(error) = &refused {
+            self.checked.error(self.name(path, ""), error.code(), error.to_string());
+        }
+        refused.is_none()
     }
 
     async fn config_file(&mut self, path: &Path) {

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
 use super::present::{Asked, Asks};
 use super::progress::Progress;
-use super::source::read_text;
+use super::source::{read_text, refuse_irregular};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
 use crate::request::yaml;
@@ -214,7 +214,10 @@ fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
         request = request.over(Request::load(path)?);
     }
     let mut request = with_project(request, &args.checking)?;
-    request.files_mut().for_each(make_absolute);
+    for path in request.files_mut() {
+        make_absolute(path);
+        refuse_irregular(path)?;
+    }
     let run = match &request.id {
         Some(id) => id.clone(),
         None => draw_run_id()?,

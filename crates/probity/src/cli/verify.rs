@@ -18,6 +18,7 @@ use super::progress::Progress;
 use super::run::{
     Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
 };
+use super::source::{open, refuse_irregular};
 use crate::location::Programs;
 use crate::{Prepared, Request, open_workspace, prepare_with};
 
@@ -31,9 +32,10 @@ const MAX_CLAIM_BYTES: u64 = 16 * 1024 * 1024;
 pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8, CliError> {
     let claim = read_claim(&args.result)?;
     let mut request = with_project(checking_request(&args.checking)?, &args.checking)?;
-    request.verify_files.iter_mut().for_each(|path| {
+    for path in &mut request.verify_files {
         *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
-    });
+        refuse_irregular(path)?;
+    }
     refuse_comparisons(&request)?;
     let run = draw_run_id()?;
     let request = Request {
@@ -106,8 +108,7 @@ fn read_claim(path: &Path) -> Result<Claim, CliError> {
     let read = if path == Path::new("-") {
         std::io::stdin().take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes))
+        open(path).and_then(|file| file.take(MAX_CLAIM_BYTES + 1).read_to_end(&mut bytes))
     };
     if read.map_err(failed)? as u64 > MAX_CLAIM_BYTES {
         return Err(CliError::Usage(format!(

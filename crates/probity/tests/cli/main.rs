@@ -22,6 +22,7 @@ mod hooks;
 mod human;
 mod init;
 mod interrupt;
+mod irregular;
 mod json;
 mod log;
 mod patterns;

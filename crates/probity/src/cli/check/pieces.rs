@@ -24,7 +24,8 @@ pub(super) struct Problem {
 /// Everything that is wrong with the keys of a file. Empty where the file as a whole is: it cannot
 /// be read, or has no keys at all.
 pub(super) fn problems(path: &Path) -> Vec<Problem> {
-    let is_small = std::fs::metadata(path).is_ok_and(|about| about.len() <= MAX_FILE_BYTES);
+    let is_small =
+        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= MAX_FILE_BYTES);
     let Some(text) = is_small.then(|| std::fs::read_to_string(path).ok()).flatten() else {
         return Vec::new();
     };

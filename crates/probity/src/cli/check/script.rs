@@ -32,6 +32,9 @@ impl Checker<'_> {
             return;
         }
         self.scripts.push(path.to_path_buf());
+        if !self.is_regular(path) {
+            return;
+        }
         let name = self.name(path, "");
         if path.extension().is_some_and(|ending| ending == "py") {
             return self.python(name, path).await;

@@ -19,7 +19,7 @@ use crate::cli::args::EpisodeVerifyArgs;
 use crate::cli::documents::{self, Audited, Input};
 use crate::cli::log::{open_existing, resolve_run};
 use crate::cli::present::{self, Style};
-use crate::cli::source::{read_bytes, read_envelope, read_pack, read_text};
+use crate::cli::source::{open, read_bytes, read_envelope, read_pack, read_text};
 use crate::cli::{CliError, EXIT_USAGE};
 use crate::project::Policy;
 
@@ -184,7 +184,7 @@ fn with_receipt(
         || CliError::Usage("--receipt goes with exactly one file with one episode".to_owned());
     let [Input::Path(path)] = inputs else { return Err(one()) };
     let failed = |source| CliError::File { path: path.clone(), source };
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = open(path).map_err(failed)?;
     let bytes = read_bytes(&mut file, MAX_DOCUMENT_BYTES.saturating_add(1)).map_err(failed)?;
     let report = auditor.episode_with_receipt(&bytes, &path.display().to_string(), receipt);
     let piece = print.piece(Audited::Reports(vec![report]));

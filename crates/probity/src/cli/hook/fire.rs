@@ -17,7 +17,7 @@ use crate::cli::args::HookFireArgs;
 use crate::cli::present::{self, Style, Tone, block};
 use crate::cli::recheck::Nobody;
 use crate::cli::run::{checking_request, draw_run_id, with_project};
-use crate::cli::source::read_bytes;
+use crate::cli::source::{open, read_bytes};
 use crate::cli::{CliError, args::CheckingArgs};
 use crate::location::Programs;
 use crate::{Prepared, Request, open_workspace, prepare_with};
@@ -242,7 +242,7 @@ fn read_payload(path: &Path) -> Result<Map<String, Value>, CliError> {
     let bytes = if path == Path::new("-") {
         read_bytes(&mut io::stdin().lock(), MAX_PAYLOAD_BYTES)
     } else {
-        std::fs::File::open(path).and_then(|mut file| read_bytes(&mut file, MAX_PAYLOAD_BYTES))
+        open(path).and_then(|mut file| read_bytes(&mut file, MAX_PAYLOAD_BYTES))
     };
     match parse_ijson(&bytes.map_err(failed)?) {
         Ok(Value::Object(payload)) => Ok(payload),
