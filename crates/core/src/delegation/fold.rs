@@ -194,12 +194,7 @@ impl Fold {
                 self.stage = Stage::Hooking { hook: *hook, turn: *turn };
             }
             Event::HookAnswered { hook, decision, .. } => self.hook_answered(*hook, decision),
-            Event::DegradeChosen { turn, trigger, step } => {
-                self.degraded.push(Degraded { turn: *turn, trigger: *trigger, step: *step });
-                if !matches!(step, Step::Hitl | Step::Abstain) {
-                    self.hooks.another_acts(*turn);
-                }
-            }
+            Event::DegradeChosen { turn, trigger, step } => self.fell_back(*turn, *trigger, *step),
             Event::DelegateDispatched { turn, .. } => self.dispatched(at_ms, *turn),
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
                 self.accounting.usage = self.accounting.usage.plus(*usage);
@@ -241,6 +236,13 @@ impl Fold {
                 self.stage = Stage::Decided { outcome: *outcome };
             }
             Event::Sealed { outcome } => self.stage = Stage::Sealed { outcome: *outcome },
+        }
+    }
+
+    fn fell_back(&mut self, turn: Turn, trigger: Trigger, step: Step) {
+        self.degraded.push(Degraded { turn, trigger, step });
+        if !matches!(step, Step::Hitl | Step::Abstain) {
+            self.hooks.another_acts(turn);
         }
     }
 
