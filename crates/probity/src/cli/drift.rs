@@ -7,12 +7,15 @@ use std::fmt::Write as _;
 use probity_audit::DriftSeverity;
 use probity_core::RunId;
 
-use self::signals::Signal;
+use self::signals::{Found, Signal};
 use super::args::{DriftArgs, DriftCommand, StoreArgs};
 use super::log::{open_existing, resolve_run, timestamp};
 use super::present::{self, Style, Tone, line};
 use super::{CliError, EXIT_USAGE};
 use crate::location::Programs;
+
+/// Exit code where a document is no drift.
+const EXIT_ODD: u8 = 1;
 
 /// Lists or shows drift.
 ///
@@ -55,10 +58,18 @@ async fn of_documents(
     let inputs = signals::inputs(paths)?;
     let work = move || signals::of_documents(&inputs, window_ms);
     let broken = |error| CliError::Io { what: "audit", source: std::io::Error::other(error) };
-    let (mut signals, is_whole) = tokio::task::spawn_blocking(work).await.map_err(broken)?;
+    let Found { mut signals, unread, odd } =
+        tokio::task::spawn_blocking(work).await.map_err(broken)?;
     signals.truncate(limit);
-    print(&signals, json)?;
-    Ok(if is_whole { 0 } else { EXIT_USAGE })
+    // Nothing was found, and that is not to say that there is none.
+    if json || !signals.is_empty() || (unread, odd) == (0, 0) {
+        print(&signals, json)?;
+    }
+    Ok(match (unread, odd) {
+        (0, 0) => 0,
+        (0, _) => EXIT_ODD,
+        _ => EXIT_USAGE,
+    })
 }
 
 /// Every signal of a fingerprint or a run. The counts are those of the whole store.

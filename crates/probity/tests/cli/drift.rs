@@ -94,3 +94,44 @@ fn signals_in_files_are_listed_and_counted_whatever_their_vocabulary() {
     let absent = world.probity(["drift", "list", "absent.json", "--json"]);
     assert_eq!((absent.code, absent.error_code()), (64, "file_read".to_owned()));
 }
+
+#[test]
+fn what_is_no_drift_is_told_and_never_called_none() {
+    let episode = r#"{"episodeId": "e", "decisionType": 1}"#;
+    for (name, text, told) in [
+        ("a.json", &b"garbage"[..], "[document_syntax]"),
+        ("a.json", b"", "a.json: "),
+        ("a.json", b"\xff\xfe", "a.json: "),
+        ("a.json", b"{}", "[document_unknown]"),
+        ("a.json", b"[]", "there is no document"),
+        ("a.json", b"[1]", "a.json:0: "),
+        ("a.json", b"\"drift\"", "[document_unknown]"),
+        ("a.json", br#"{"driftId": "d"}"#, "a.json: "),
+        ("a.json", br#"{"deadlineMs": 1}"#, "an envelope"),
+        ("a.json", br#"{"policyPackId": "p", "rules": {}}"#, "a pack"),
+        ("a.json", episode.as_bytes(), "a.json: "),
+        ("a.jsonl", b"", "there is no document"),
+        ("a.jsonl", b"\n\n", "there is no document"),
+        ("a.jsonl", b"x\n", "a.jsonl:1: "),
+    ] {
+        let world = World::new();
+        std::fs::write(world.at(name), text).unwrap();
+        let ran = world.probity(["drift", "list", name]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{text:?}: {ran:?}");
+        assert!(ran.stderr.contains(told), "{text:?}: {ran:?}");
+        assert!(!ran.stderr.contains("no drift\n") || told.starts_with("a"), "{ran:?}");
+        let ran = world.probity(["drift", "list", name, "--json"]);
+        assert_eq!((ran.code, ran.json()), (1, Value::Array(Vec::new())), "{ran:?}");
+        let ran = world.probity(["drift", "show", name, "--json"]);
+        assert_eq!((ran.code, ran.error_code()), (64, "not_found".to_owned()), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_list_of_no_documents_is_told_in_a_few_lines() {
+    let world = World::new();
+    world.write("a.json", &format!("[{}1]", "1,".repeat(999)));
+    let ran = world.probity(["drift", "list", "a.json"]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 21), "{ran:?}");
+    assert!(ran.stderr.contains("and 980 more"), "{ran:?}");
+}

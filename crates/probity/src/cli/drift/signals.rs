@@ -1,7 +1,10 @@
 //! Signals gathered from runs and documents, and what each comes to in its series.
 
+use std::path::Path;
+
 use probity_audit::{
-    DriftCounter, DriftNote, DriftSeverity, DriftSignal, DriftType, EpisodeAuditor, PatchType,
+    Acceptance, DocumentKind, DriftCounter, DriftNote, DriftSeverity, DriftSignal, DriftType,
+    EpisodeAuditor, EpisodeReport, PatchType, Severity,
 };
 use probity_core::Event;
 use probity_engine::EngineError;
@@ -16,6 +19,8 @@ use crate::cli::present;
 
 /// Runs that are looked through, the newest first.
 const MAX_RUNS: usize = 100_000;
+/// Documents without drift that are told one by one.
+const MAX_TOLD: usize = 20;
 /// Signals that are counted.
 const MAX_SIGNALS: usize = 1_000_000;
 
@@ -102,29 +107,117 @@ pub(super) async fn of_store(store: &dyn Store, window_ms: u64) -> Result<Vec<Si
     Ok(counted(signals, window_ms))
 }
 
-/// Every signal of documents, counted, the newest first; and whether all could be read.
-pub(super) fn of_documents(inputs: &[Input], window_ms: u64) -> (Vec<Signal>, bool) {
+/// What documents came to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Every signal, counted, the newest first.
+    pub(super) signals: Vec<Signal>,
+    /// Files and folders that could not be read.
+    pub(super) unread: usize,
+    /// Documents that are neither drift nor an episode in which drift would be found, and inputs
+    /// without any document.
+    pub(super) odd: usize,
+}
+
+/// Every signal of documents. What could not be read and what is no drift is told on standard error.
+pub(super) fn of_documents(inputs: &[Input], window_ms: u64) -> Found {
     let auditor = EpisodeAuditor::new();
-    let (mut signals, mut is_whole) = (Vec::new(), true);
+    let mut found = Found::default();
+    let mut seen = Seen::new(inputs);
     let make = |audited| match audited {
-        Audited::Unread { source, error } => Err(format!("cannot read `{source}`: {error}")),
+        Audited::Unread { source, error } => Err((source, error)),
         Audited::Reports(reports) => Ok(reports),
     };
     documents::audit(inputs, &auditor, make, |made| {
         match made {
-            Ok(reports) => signals.extend(reports.iter().flat_map(|report| {
-                let name = || report.episode_id.clone();
-                let one = move |note| Signal::new(report.source.clone(), name(), note);
-                report.drift.iter().map(one)
-            })),
-            Err(why) => {
-                is_whole = false;
-                present::warn(&why);
+            Ok(reports) => reports.iter().for_each(|report| {
+                seen.source(&report.source);
+                if let Some(why) = oddity(report) {
+                    found.tell(&why);
+                }
+                let one =
+                    |note| Signal::new(report.source.clone(), report.episode_id.clone(), note);
+                found.signals.extend(report.drift.iter().map(one));
+            }),
+            Err((source, error)) => {
+                seen.source(&source);
+                found.unread = found.unread.saturating_add(1);
+                present::warn(&format!("cannot read `{source}`: {error}"));
             }
         }
-        signals.len() < MAX_SIGNALS
+        found.signals.len() < MAX_SIGNALS
     });
-    (counted(signals, window_ms), is_whole)
+    if found.signals.len() < MAX_SIGNALS {
+        seen.empty().for_each(|input| found.tell(&format!("{input}: there is no document")));
+    }
+    if let Some(more) = found.odd.checked_sub(MAX_TOLD).filter(|more| *more > 0) {
+        present::warn(&format!("and {more} more; `probity episode verify` tells each"));
+    }
+    found.signals = counted(found.signals, window_ms);
+    found
+}
+
+impl Found {
+    fn tell(&mut self, why: &str) {
+        if self.odd < MAX_TOLD {
+            present::warn(why);
+        }
+        self.odd = self.odd.saturating_add(1);
+    }
+}
+
+/// Which inputs a document came from.
+struct Seen<'a> {
+    inputs: Vec<(&'a Input, bool)>,
+    last: String,
+}
+
+impl<'a> Seen<'a> {
+    fn new(inputs: &'a [Input]) -> Self {
+        let inputs = inputs.iter().map(|input| (input, false)).collect();
+        Self { inputs, last: String::new() }
+    }
+
+    /// A document came from here. Those of one file come one behind the other.
+    fn source(&mut self, source: &str) {
+        if self.last == source {
+            return;
+        }
+        source.clone_into(&mut self.last);
+        for (input, is_seen) in &mut self.inputs {
+            *is_seen |= match input {
+                Input::Path(path) => Path::new(source).starts_with(path),
+                Input::Stdin => source == "-",
+            };
+        }
+    }
+
+    fn empty(&self) -> impl Iterator<Item = String> {
+        self.inputs.iter().filter(|(_, is_seen)| !is_seen).map(|(input, _)| match input {
+            Input::Path(path) => path.display().to_string(),
+            Input::Stdin => "-".to_owned(),
+        })
+    }
+}
+
+/// Why the drift of a document cannot be told, or not as the document means it.
+fn oddity(report: &EpisodeReport) -> Option<String> {
+    let why = match report.kind {
+        DocumentKind::Envelope => "an envelope, which holds no drift".to_owned(),
+        DocumentKind::Pack => "a pack, which holds no drift".to_owned(),
+        DocumentKind::Episode if !report.drift.is_empty() => return None,
+        _ if report.verdict == Acceptance::Accepted => return None,
+        _ => {
+            let error = report.findings.iter().find(|it| it.severity == Severity::Error)?;
+            let place = match error.pointer.as_str() {
+                "" => String::new(),
+                pointer => format!("{pointer}: "),
+            };
+            format!("{place}{}  [{}]", error.message, error.code)
+        }
+    };
+    let place = report.line.or(report.index).map_or_else(String::new, |at| format!(":{at}"));
+    Some(format!("{}{place}: {why}", report.source))
 }
 
 /// Whether a run is sealed and ran under an envelope; its first record says so.
