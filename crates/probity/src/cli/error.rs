@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use probity_core::{NameError, PolicyError};
+use probity_core::{NameError, PolicyError, RunId};
 use probity_engine::EngineError;
 use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
@@ -79,6 +79,16 @@ pub enum CliError {
     /// A run does not take a human's answer.
     #[error("{0}")]
     Answer(String),
+    /// A run waits on a human check, and takes the answer as little as one that comes too late.
+    #[error(
+        "run {run} waits on a human check, or its time to answer is over; answer with `probity log \
+         answer {run}` and --approve, --revise or --reject, or take it up with `probity run --resume \
+         {run}`"
+    )]
+    Late {
+        /// The run.
+        run: RunId,
+    },
     /// A run asks somebody else.
     #[error("{asked} {who} was asked, not {by}")]
     NotAsked {
@@ -113,7 +123,7 @@ impl CliError {
             Self::Write { .. } => "file_write",
             Self::Episode(error) => error.code(),
             Self::Io { .. } => "io",
-            Self::Answer(_) => "answer_refused",
+            Self::Answer(_) | Self::Late { .. } => "answer_refused",
             Self::NotAsked { .. } => "answer_not_asked",
             Self::NotFound(_) => "not_found",
         }

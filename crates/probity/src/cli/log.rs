@@ -12,6 +12,7 @@ use probity_record::verify_records;
 use probity_store::{MemoryStore, Store, limits, read_run};
 use serde::Serialize;
 
+pub(super) use answer::refused;
 pub(super) use list::timestamp;
 
 use super::args::{LogArgs, LogCommand, StoreArgs};

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::CliError;
 
 pub(super) use asked::{Asked, Asks};
-pub(super) use run::Detail;
+pub(super) use run::{Detail, wants_approval};
 pub(super) use style::{Style, Tone};
 pub(super) use text::{block, line};
 

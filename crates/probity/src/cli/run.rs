@@ -66,14 +66,15 @@ pub(super) async fn drive(
     let output = Output::of(&plan, warnings);
     let run = plan.run.clone();
     let cancel = cancel_on_signal();
-    match entry {
-        Entry::Open => engine.run(plan, &progress, cancel).await?,
-        Entry::Resume => engine.resume(plan, &progress, cancel).await?,
-        Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &progress, cancel).await?,
+    let ended = match entry {
+        Entry::Open => engine.run(plan, &progress, cancel).await,
+        Entry::Resume => engine.resume(plan, &progress, cancel).await,
+        Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &progress, cancel).await,
         Entry::Approve(by, about, approval) => {
-            engine.approve(plan, &by, &about, approval, &progress, cancel).await?
+            engine.approve(plan, &by, &about, approval, &progress, cancel).await
         }
     };
+    ended.map_err(|error| super::log::refused(&run, error))?;
     progress.finish();
     finish(store.as_ref(), &run, &output, args).await
 }

@@ -230,3 +230,21 @@ fn hooks_in_a_folder_that_nobody_trusts_are_not_run() {
     let ran = world.probity(["run", "x", "--json", "--", "true"]);
     assert_eq!(ran.error_code(), "project_untrusted", "an edit takes the trust away");
 }
+
+#[test]
+fn a_hook_behind_the_checks_that_blocks_is_named_with_its_reason() {
+    let script = "def handle(event, payload):\n    \
+                  return {\"action\": \"block\", \"reason\": \"not on a Friday\"}";
+    for event in ["attempt.start", "attempt.end", "delegation.post"] {
+        let world = World::new();
+        hook(&world, "friday", event, "", script);
+        assert_eq!(world.probity(["trust"]).code, 0);
+        let ran = world.gate(&HONEST, &[]);
+        assert_eq!(ran.code, 1, "{event}: {ran:?}");
+        let told =
+            format!(": the hook `friday` at {event} blocked: not on a Friday  [hook_blocked]");
+        let headline = ran.stdout.lines().find(|line| line.starts_with("REJECTED")).unwrap();
+        assert!(headline.ends_with(&told), "{event}: {ran:?}");
+        assert!(ran.stderr.contains("probity explain hook_blocked"), "{event}: {ran:?}");
+    }
+}

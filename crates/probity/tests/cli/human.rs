@@ -1,5 +1,7 @@
 //! A named human as a check, and as the way out of an escalation: `probity log answer`.
 
+use std::time::{Duration, Instant};
+
 use crate::world::{LIAR, Ran, World};
 
 const ASKS: &str = "human:Ada,question=Is the text kind?";
@@ -161,8 +163,47 @@ fn an_action_that_needs_approval_is_not_started_before_somebody_says_so() {
         ),
         "{asked:?}"
     );
-    assert!(asked.stderr.contains("log answer it --by NAME --continue 1"), "{asked:?}");
-    assert_eq!(answer(&world, &["--by", "Ada", "--continue", "1"]).code, 0);
+    assert!(asked.stderr.contains("log answer it --by NAME --approve (or --reject)"), "{asked:?}");
+    let refused = answer(&world, &["--by", "Ada", "--revise", "x", "--json"]);
+    assert_eq!((refused.code, refused.error_code()), (64, "answer_refused".to_owned()));
+    assert!(refused.stderr.contains("it takes --approve, --continue N or --reject"), "{refused:?}");
+    assert_eq!(answer(&world, &["--by", "Ada", "--approve"]).code, 0);
     let episode = world.probity(["episode", "show", "it", "--json"]).json();
     assert_eq!(episode["actions"][0]["authorization"]["approver"], "Ada");
+}
+
+#[test]
+fn an_answer_that_comes_too_late_ends_the_run_as_nobodys() {
+    let world = World::new();
+    world.write(
+        "request.yaml",
+        "id: it\ntask: write\ncommand: [echo, Done.]\nexpect: [{human: Ada, timeout: 1s}]\n",
+    );
+    assert_eq!(world.probity(["run", "--request", "request.yaml"]).code, 7);
+    let asked = Instant::now();
+    // The time of the question is the matter here, and nothing happens when it is over.
+    while asked.elapsed() < Duration::from_millis(1_100) {
+        std::thread::yield_now();
+    }
+    let late = answer(&world, &["--by", "Ada", "--approve"]);
+    assert_eq!(late.code, 2, "{late:?}");
+    assert!(late.stderr.contains("Ada did not answer in time"), "{late:?}");
+    assert!(late.stdout.contains("INCONCLUSIVE") && late.stdout.contains("[human_timeout]"));
+    let sealed = world.probity(["run", "--resume", "it", "--answer", "reject", "--by", "Ada"]);
+    assert_eq!(sealed.code, 64, "{sealed:?}");
+    assert!(
+        sealed.stderr.contains("run it has ended inconclusive; it waits for nobody"),
+        "{sealed:?}"
+    );
+}
+
+#[test]
+fn a_decision_about_a_run_that_asks_a_human_says_how_to_answer() {
+    let world = World::new();
+    waiting(&world);
+    let args = ["run", "--resume", "it", "--answer", "waive", "--by", "Ada", "--json"];
+    let ran = world.probity(args);
+    assert_eq!((ran.code, ran.error_code()), (64, "answer_refused".to_owned()), "{ran:?}");
+    assert!(ran.stderr.contains("and --approve, --revise or --reject"), "{ran:?}");
+    assert_eq!(answer(&world, &["--by", "Ada", "--approve"]).code, 0);
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use probity_core::{Answer, Outcome, RunId, SubmissionId};
-use probity_engine::{Approval, Report};
+use probity_core::{Answer, Outcome, Refusal, RunId, Stage, SubmissionId};
+use probity_engine::{Approval, EngineError, Report};
 
 use super::{open_existing, resolve_run};
 use crate::cli::CliError;
 use crate::cli::args::{AnswerArgs, CheckingArgs};
-use crate::cli::present::{Asked, Asks};
+use crate::cli::present::{self, Asked, Asks, wants_approval};
 use crate::cli::run::{Entry, drive, recorded, require_name};
 use crate::location::Programs;
 
@@ -27,6 +27,7 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
     }
     let prepared = recorded(store.as_ref(), run.clone(), programs).await?;
     let asked = Asked::of(&prepared.plan);
+    let is_asked = report.asked_about.is_some();
     let entry = match &report.asked_about {
         Some(asked_about) => {
             let approval = approval(args, &run, asked.by(&report))?;
@@ -38,18 +39,57 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
         allow_unverified: args.allow_unverified,
         ..CheckingArgs::printing(args.json)
     };
-    drive(Arc::clone(&store), prepared, entry, &checking).await
+    match drive(Arc::clone(&store), prepared, entry, &checking).await {
+        Err(CliError::Late { .. }) if is_asked => {
+            present::warn(&format!(
+                "{} did not answer in time, so the answer was not taken; run {run} goes on without \
+                 it  [human_timeout]",
+                args.by
+            ));
+            let prepared = recorded(store.as_ref(), run, programs).await?;
+            drive(store, prepared, Entry::Resume, &checking).await
+        }
+        ended => ended,
+    }
+}
+
+/// Why a run does not take an answer, in the words of whoever gave it.
+pub(in crate::cli) fn refused(run: &RunId, error: EngineError) -> CliError {
+    let stage = match error {
+        EngineError::Answer(Refusal::NotNow { stage, .. }) => stage,
+        EngineError::Answer(Refusal::Ended { outcome }) => Stage::Sealed { outcome },
+        error => return error.into(),
+    };
+    match stage {
+        Stage::Awaiting { .. } => CliError::Late { run: run.clone() },
+        Stage::Escalated { .. } => CliError::Answer(format!(
+            "run {run} is escalated and waits on no human check; see `probity log show {run}` for \
+             what it takes"
+        )),
+        stage => CliError::Answer(match stage.outcome() {
+            Some(outcome) => ended(run, outcome),
+            None => interrupted(run),
+        }),
+    }
+}
+
+fn ended(run: &RunId, outcome: Outcome) -> String {
+    format!("run {run} has ended {outcome}; it waits for nobody")
+}
+
+fn interrupted(run: &RunId) -> String {
+    format!(
+        "run {run} waits for nobody: it was interrupted, or another process drives it; take it up \
+         with `probity run --resume {run}`"
+    )
 }
 
 fn not_waiting(report: &Report) -> Option<String> {
     let run = &report.run_id;
     match report.outcome {
         Some(Outcome::Escalated) if report.seal.is_none() => None,
-        Some(outcome) => Some(format!("run {run} has ended {outcome}; it waits for nobody")),
-        None => Some(format!(
-            "run {run} waits for nobody: it was interrupted, or another process drives it; take it \
-             up with `probity run --resume {run}`"
-        )),
+        Some(outcome) => Some(ended(run, outcome)),
+        None => Some(interrupted(run)),
     }
 }
 
@@ -95,8 +135,13 @@ fn approval(args: &AnswerArgs, run: &RunId, asks: Option<&Asks>) -> Result<Appro
 /// The answer to an escalation.
 fn decision(args: &AnswerArgs, report: &Report) -> Result<Answer, CliError> {
     let run = &report.run_id;
+    let wants_approval = wants_approval(report);
     if args.waive {
         return Ok(Answer::Waive);
+    }
+    if args.approve && wants_approval {
+        // The delegate has not been started; with leave to act it is.
+        return Ok(Answer::Continue { attempts: 1 });
     }
     if let Some(attempts) = args.attempts {
         return Ok(Answer::Continue { attempts });
@@ -105,6 +150,10 @@ fn decision(args: &AnswerArgs, report: &Report) -> Result<Answer, CliError> {
         Some("") => Ok(Answer::Reject),
         Some(_) => Err(CliError::Answer(format!(
             "run {run} is escalated and keeps no reason; write --reject alone"
+        ))),
+        None if wants_approval => Err(CliError::Answer(format!(
+            "run {run} is escalated and asks for leave to act; it takes --approve, --continue N or \
+             --reject"
         ))),
         None => Err(CliError::Answer(format!(
             "run {run} is escalated and waits on no human check; it takes --waive, --continue N or \

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use probity_core::{Code, Judgement, Outcome, Trigger};
-use probity_engine::{AttemptReport, CheckReport, Report};
+use probity_engine::{AttemptReport, CheckReport, HookReport, Report};
 use serde_json::Value;
 
 use super::{Asks, Style, Tone, block, line};
@@ -63,7 +63,7 @@ pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> 
             format!("probity log answer {run} --by {name}{claim} --approve (or --revise, --reject)")
         }
         Some(Outcome::Escalated) if wants_approval(report) => {
-            format!("probity log answer {run} --by NAME --continue 1 (or --reject)")
+            format!("probity log answer {run} --by NAME --approve (or --reject)")
         }
         Some(Outcome::Escalated) => {
             format!("probity log answer {run} --by NAME --waive (or --continue N, --reject)")
@@ -324,6 +324,9 @@ fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
             || ended(report),
             |check| prefixed(&format!("`{}` could not tell: ", check.id), check),
         ),
+        Some(Outcome::Rejected) if blocking(report).is_some() => {
+            blocking(report).map(blocked).unwrap_or_default()
+        }
         Some(Outcome::Exhausted | Outcome::Rejected | Outcome::Escalated) => {
             let budget = budget(report);
             let rejecting = last(report).and_then(|attempt| rejecting(attempt));
@@ -337,7 +340,7 @@ fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
 }
 
 /// Whether the run asks for leave to act, before the delegate was started.
-fn wants_approval(report: &Report) -> bool {
+pub(crate) fn wants_approval(report: &Report) -> bool {
     let last = report.degraded.last();
     report.history.is_empty() && last.is_some_and(|fallen| fallen.trigger == Trigger::Approval)
 }
@@ -386,6 +389,23 @@ fn ended(report: &Report) -> Vec<String> {
     lines
 }
 
+/// The hook that ended the run. Hooks that judge are checks, and not among these.
+fn blocking(report: &Report) -> Option<&HookReport> {
+    report.code.as_ref().filter(|code| code.as_str() == "hook_blocked")?;
+    report.hooks.iter().rfind(|hook| hook.action == "block")
+}
+
+fn blocked(hook: &HookReport) -> Vec<String> {
+    let mut lines = block(&hook.text);
+    let said = lines.first().map_or_else(String::new, |first| format!(": {first}"));
+    let first = format!("the hook `{}` at {} blocked{said}  [hook_blocked]", hook.id, hook.event);
+    match lines.first_mut() {
+        Some(line) => *line = first,
+        None => lines.push(first),
+    }
+    lines
+}
+
 fn prefixed(prefix: &str, check: &CheckReport) -> Vec<String> {
     let mut lines = block(&check.reason);
     let code = check.code.as_ref().map_or(String::new(), |code| format!("  [{code}]"));
@@ -417,6 +437,7 @@ fn deciding<'a>(report: &'a Report, verdict: &str) -> Option<&'a CheckReport> {
 /// The check that shut the gate: the first that is as bad as the merged verdict.
 fn rejecting(attempt: &AttemptReport) -> Option<&CheckReport> {
     let as_bad = |check: &&CheckReport| match attempt.verdict {
+        Judgement::Pass => false,
         Judgement::Fail => check.verdict == "fail" || check.code.as_ref() == Some(&attempt.code),
         verdict => check.verdict == verdict.as_str(),
     };
