@@ -229,9 +229,7 @@ impl Project {
         let mut parts = vec![blob_digest(text.as_bytes())];
         for file in defaults.files_mut() {
             *file = root.join(&*file);
-            let source = std::fs::read(&*file)
-                .map_err(|source| ProjectError::Verifier { path: file.clone(), source })?;
-            parts.push(blob_digest(&source));
+            parts.push(blob_digest(&named(file)?));
         }
         defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
@@ -440,11 +438,18 @@ fn commands(defaults: &Request, root: &Path) -> Result<Vec<Digest>, ProjectError
     }
     let digest = |key: String| {
         let path = root.join(&key);
-        let bytes =
-            std::fs::read(&path).map_err(|source| ProjectError::Verifier { path, source })?;
+        let bytes = named(&path)?;
         Ok(blob_digest(&[key.as_bytes(), b"\0", &bytes].concat()))
     };
     files.into_iter().map(digest).collect()
+}
+
+/// A file that the configuration names.
+fn named(path: &Path) -> Result<Vec<u8>, ProjectError> {
+    folder::read(path).map_err(|error| match error {
+        ProjectError::File { path, source } => ProjectError::Verifier { path, source },
+        error => error,
+    })
 }
 
 fn trust_store() -> Result<TrustStore, ProjectError> {
