@@ -11,6 +11,7 @@ mod world;
 
 mod check;
 mod decision;
+mod documents;
 mod drift;
 mod episode;
 mod escape;
