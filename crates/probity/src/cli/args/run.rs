@@ -22,6 +22,9 @@ Checks:
   git:REF       exists created clean pushed=REMOTE contains_path=
   sqlite:PATH   query= equals= at_least=
   port:HOST:PORT   process:NAME   changes_only:GLOB[,GLOB]...
+  read_after_write:SOURCE  expected= mode= pointer= query=     (reads until it fits or time is up)
+  invariant_check:SOURCE   equals= at_least= at_most= status= matches= pointer= query=
+                SOURCE is file:PATH, http:URL, sqlite:PATH or command:LINE
   human:NAME    question=            (the run waits; answer with probity log answer)
   The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
   one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
