@@ -88,8 +88,7 @@ async fn tools(
         VerifyEvent::ToolPost => members(&ctx.claim.tool_results),
         VerifyEvent::ToolPre | VerifyEvent::PostVerify => members(&ctx.claim.tool_calls),
     };
-    let bytes =
-        seen.iter().map(|call| Value::Object(call.clone()).to_string().len()).sum::<usize>();
+    let bytes: usize = seen.iter().map(length).sum();
     if seen.len() > MAX_CALLS || bytes > MAX_CALL_BYTES {
         return Ok(too_many(format!(
             "the claim has {} tool calls or results of {bytes} bytes together, and at most \
@@ -160,6 +159,11 @@ fn late(ctx: &CheckContext) -> Fault {
     let ms = ctx.timeout.as_millis();
     let message = format!("the hook did not answer within its {ms} ms and was given up");
     Fault::new("verifier_overrun", message)
+}
+
+/// As JSON text, in bytes.
+fn length(call: &Map<String, Value>) -> usize {
+    serde_json::to_string(call).map_or(usize::MAX, |text| text.len())
 }
 
 fn members(calls: &[impl serde::Serialize]) -> Vec<Map<String, Value>> {

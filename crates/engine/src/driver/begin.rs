@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use probity_core::{
-    CheckIndex, Claim, Code, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step, SubmissionId,
-    Turn,
+    CheckIndex, Claim, Code, Digest, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step,
+    SubmissionId, Turn,
 };
 use probity_delegate::{Conversation, Delegate, Prompt, Request};
 use probity_verifier::CheckContext;
@@ -64,11 +64,11 @@ impl Driver<'_> {
                 Work::check(check, verifier, ctx, judge)
             }
             Decider::Hook(hook) => {
-                let mut about = self.about(&ctx);
-                if hook.event != VerifyEvent::PostVerify {
+                let mut about = match hook.event {
+                    VerifyEvent::PostVerify => self.about(&ctx),
                     // Once a call, a list of files would be most of what is said.
-                    about.remove("changes");
-                }
+                    VerifyEvent::ToolPre | VerifyEvent::ToolPost => self.about_run(&ctx),
+                };
                 about.insert("verdict".to_owned(), self.so_far().await?);
                 Work::police(check, hook, ctx, about, judge)
             }
@@ -174,15 +174,21 @@ impl Driver<'_> {
         ctx
     }
 
-    /// The members that every payload has.
+    /// The members of a payload that is about the work as a whole.
     fn about(&self, ctx: &CheckContext) -> Map<String, Value> {
+        let mut about = self.about_run(ctx);
+        about.insert("changes".to_owned(), json!(&*ctx.changes()));
+        about
+    }
+
+    /// The members that every payload has.
+    fn about_run(&self, ctx: &CheckContext) -> Map<String, Value> {
         let about = json!({
             "run": self.plan.run.as_str(),
             "task": &*self.task,
             "agent": &*self.plan.agent,
             "attempt": ctx.attempt,
             "max_attempts": self.machine.max_attempts(),
-            "changes": &*ctx.changes(),
             "decision": &*ctx.decision,
         });
         match about {
@@ -225,20 +231,22 @@ impl Driver<'_> {
 
     async fn claim_seen_by(&self, check: CheckIndex) -> Result<Arc<Claim>, EngineError> {
         match self.machine.seen_by(check) {
-            Some(seen) if Some(seen.claim) != self.machine.claim() => {
-                Ok(Arc::new(self.journal.claim(seen.claim).await?.claim))
-            }
-            _ => Ok(Arc::clone(&self.claim)),
+            Some(seen) => self.claim_in(seen.claim).await,
+            None => Ok(Arc::clone(&self.claim)),
         }
     }
 
     /// The claim behind a verdict, as the hooks so far left it.
     async fn claim_behind(&self, judged: &JudgedTurn) -> Result<Arc<Claim>, EngineError> {
-        let claim = self.machine.edited_claim().unwrap_or(judged.verified.claim);
-        if claim == judged.claim {
+        self.claim_in(self.machine.edited_claim().unwrap_or(judged.verified.claim)).await
+    }
+
+    /// The claim in a blob: the delegate's own is at hand, what hooks made of it is in the store.
+    async fn claim_in(&self, blob: Digest) -> Result<Arc<Claim>, EngineError> {
+        if Some(blob) == self.machine.claim() {
             return Ok(Arc::clone(&self.claim));
         }
-        Ok(Arc::new(self.journal.claim(claim).await?.claim))
+        Ok(Arc::new(self.journal.claim(blob).await?.claim))
     }
 
     /// What the checks before a verification hook gave.

@@ -76,28 +76,25 @@ impl Driver<'_> {
         let decl = self.machine.hooks().get(hook.as_usize()).ok_or(EngineError::Stuck)?;
         let (id, point) = (decl.id.clone(), decl.point);
         let mut blobs = Vec::new();
-        let reply = match reply {
-            Ok(Reply::Modify { payload }) => {
-                self.modified(&id, point, shown, &payload, &mut blobs).transpose()
-            }
-            Ok(Reply::Allow) => Some(Ok(HookDecision::Allow)),
-            Ok(Reply::NotApplicable) => Some(Ok(HookDecision::NotApplicable)),
+        let decision = match reply {
+            Ok(Reply::Modify { payload }) => self.modified(&id, point, shown, &payload, &mut blobs),
+            Ok(Reply::Allow) => Ok(HookDecision::Allow),
+            Ok(Reply::NotApplicable) => Ok(HookDecision::NotApplicable),
             Ok(Reply::Block { reason }) => {
                 let reason = content::keep(&mut blobs, content::cut(&reason).as_bytes().to_vec());
-                Some(Ok(HookDecision::Block { reason }))
+                Ok(HookDecision::Block { reason })
             }
             Ok(Reply::Inconclusive { code, reason }) => {
                 let stored = StoredFault::new(&reason, None);
                 let detail = content::keep_json(&mut blobs, &stored)?;
-                Some(Ok(HookDecision::Inconclusive { code, detail }))
+                Ok(HookDecision::Inconclusive { code, detail })
             }
-            Err(fault) => Some(Err(ModifyError::Fault(fault))),
+            Err(fault) => Err(ModifyError::Fault(fault)),
         };
-        let decision = match reply {
-            None => HookDecision::Allow,
-            Some(Ok(decision)) => decision,
-            Some(Err(ModifyError::Engine(error))) => return Err(error),
-            Some(Err(ModifyError::Fault(fault))) => {
+        let decision = match decision {
+            Ok(decision) => decision,
+            Err(ModifyError::Engine(error)) => return Err(error),
+            Err(ModifyError::Fault(fault)) => {
                 let stored = StoredFault::new(&fault.message, fault.location.as_deref());
                 let detail = content::keep_json(&mut blobs, &stored)?;
                 HookDecision::Fault { code: fault.code, detail }
@@ -107,7 +104,7 @@ impl Driver<'_> {
         Ok(Input::HookAnswered { hook, decision, elapsed_ms })
     }
 
-    /// What a hook's modification comes to; `None` where it changed nothing.
+    /// What a hook's modification comes to; one that changed nothing allows.
     fn modified(
         &mut self,
         hook: &Code,
@@ -115,9 +112,9 @@ impl Driver<'_> {
         shown: &Map<String, Value>,
         payload: &Map<String, Value>,
         blobs: &mut Vec<Blob>,
-    ) -> Result<Option<HookDecision>, ModifyError> {
+    ) -> Result<HookDecision, ModifyError> {
         if payload == shown {
-            return Ok(None);
+            return Ok(HookDecision::Allow);
         }
         let bytes = match point {
             HookPoint::AttemptEnd => {
@@ -134,7 +131,7 @@ impl Driver<'_> {
             HookPoint::DelegationPost => {
                 let claim = payload::claim(point.as_str(), shown, payload)?;
                 if payload::claim(point.as_str(), shown, shown)? == claim {
-                    return Ok(None);
+                    return Ok(HookDecision::Allow);
                 }
                 serde_json::to_vec(&StoredClaim { claim, session: None })
                     .map_err(EngineError::from)?
@@ -148,7 +145,7 @@ impl Driver<'_> {
             return Err(Fault::new("claim_too_large", message).into());
         }
         let to = content::keep(blobs, bytes);
-        Ok(Some(HookDecision::Modify { to, delta: content::keep(blobs, delta) }))
+        Ok(HookDecision::Modify { to, delta: content::keep(blobs, delta) })
     }
 
     pub(super) fn observed(
