@@ -58,7 +58,7 @@ impl Trigger {
         match self {
             Self::Freshness => matches!(step, Step::CacheBundle | Step::Abstain),
             Self::Time => matches!(step, Step::CacheBundle | Step::SmallModel | Step::RulesOnly),
-            Self::Verification | Self::Approval => matches!(step, Step::Hitl | Step::Abstain),
+            Self::Verification | Self::Approval => step.is_safe(),
         }
     }
 }
@@ -81,7 +81,7 @@ pub fn fall_back(
     ladder
         .iter()
         .filter(|rung| trigger.allows(rung.step) && !taken.contains(&rung.step))
-        .filter(|rung| rung.is_ready || matches!(rung.step, Step::Hitl | Step::Abstain))
+        .filter(|rung| rung.is_ready || rung.step.is_safe())
         .find(fits)
         .map_or(Step::Abstain, |rung| rung.step)
 }
@@ -96,6 +96,12 @@ impl Step {
         Self::Abstain,
         Self::Bypass,
     ];
+
+    /// Whether nobody acts: a human is waited for, or nothing is done. Every run can take such a step.
+    #[must_use]
+    pub const fn is_safe(self) -> bool {
+        matches!(self, Self::Hitl | Self::Abstain)
+    }
 
     /// The wire word.
     #[must_use]

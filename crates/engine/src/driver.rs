@@ -289,7 +289,7 @@ impl Driver<'_> {
             _ => self.machine.turn(),
         };
         let steps = self.machine.degraded().iter().filter(|degraded| degraded.turn <= turn);
-        let acts = |step: &Step| !matches!(step, Step::Hitl | Step::Abstain);
+        let acts = |step: &Step| !step.is_safe();
         steps.map(|degraded| degraded.step).rfind(acts)
     }
 

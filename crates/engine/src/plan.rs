@@ -169,8 +169,7 @@ impl Plan {
         }
         let ladder = terms.map(|terms| terms.ladder.as_slice()).unwrap_or_default();
         let lacks = |step: Step| {
-            !matches!(step, Step::Hitl | Step::Abstain | Step::Bypass)
-                && self.rungs.iter().all(|(of, _)| *of != step)
+            !step.is_safe() && step != Step::Bypass && self.rungs.iter().all(|(of, _)| *of != step)
         };
         match ladder.iter().find(|rung| rung.is_ready && lacks(rung.step)) {
             Some(rung) => {

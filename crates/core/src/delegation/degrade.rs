@@ -89,12 +89,8 @@ fn escalated(instead_of: Outcome, code: Code) -> Event {
 }
 
 fn step_down(fold: &Fold, terms: &Terms, turn: Turn, trigger: Trigger, now_ms: u64) -> Event {
-    let taken: Vec<Step> = fold
-        .degraded
-        .iter()
-        .map(|degraded| degraded.step)
-        .filter(|step| !matches!(step, Step::Hitl | Step::Abstain))
-        .collect();
+    let taken: Vec<Step> =
+        fold.degraded.iter().map(|degraded| degraded.step).filter(|step| !step.is_safe()).collect();
     let step = fall_back(&terms.ladder, trigger, &taken, fold.remaining_ms(now_ms));
     Event::DegradeChosen { turn, trigger, step }
 }

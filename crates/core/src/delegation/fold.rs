@@ -148,7 +148,7 @@ impl Fold {
     /// The step whose delegate acts.
     pub(crate) fn acting_step(&self) -> Option<Step> {
         let mut steps = self.degraded.iter().map(|degraded| degraded.step);
-        steps.rfind(|step| !matches!(step, Step::Hitl | Step::Abstain))
+        steps.rfind(|step| !step.is_safe())
     }
 
     /// Whether the run's own budget has ended.
@@ -241,7 +241,7 @@ impl Fold {
 
     fn fell_back(&mut self, turn: Turn, trigger: Trigger, step: Step) {
         self.degraded.push(Degraded { turn, trigger, step });
-        if !matches!(step, Step::Hitl | Step::Abstain) {
+        if !step.is_safe() {
             self.hooks.another_acts(turn);
         }
     }

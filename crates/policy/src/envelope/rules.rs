@@ -100,7 +100,7 @@ pub(crate) fn ladder_findings(
             let message = format!("`{step}` is in the ladder twice; keep one");
             findings.push(PolicyFinding::error("ladder_step_twice", pointer.clone(), message));
         }
-        is_safe |= matches!(step, Step::Hitl | Step::Abstain);
+        is_safe |= step.is_safe();
         if step == Step::Bypass && !is_safe {
             let message = "`bypass` comes before `hitl` and `abstain`; put it behind one of them";
             findings.push(PolicyFinding::error("ladder_bypass_first", pointer, message));
