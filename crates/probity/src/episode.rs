@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use probity_audit::project::{self, RunFacts};
 use probity_audit::{DriftSignal, EpisodeAuditor, EpisodeReport, SealedEpisode};
-use probity_core::{Answer, Code, Digest, Entry, Event, RunId, Step, Terms};
+use probity_core::{Answer, Code, Entry, Event, RunId, Terms};
 use probity_engine::EngineError;
-use probity_policy::{Compiled, Decision, Envelope, Format, Pack, PolicyFindings, compile};
-use probity_store::{Store, limits};
+use probity_policy::{Compiled, Decision, Envelope, Pack, PolicyFindings, compile};
+use probity_store::Store;
 use serde::Deserialize;
 
-use crate::prepare::{decision, method_ids};
-use crate::recorded::Recorded;
+use crate::prepare::{decision, issued_pack, method_ids, ready_steps};
+use crate::recorded::{Recorded, content};
 use crate::{PrepareError, Request};
 
 /// A sealed run that made a decision.
@@ -97,8 +97,7 @@ impl RunEpisode {
         let class = request.decision_class().ok_or_else(missing)?;
         let decision = decision(&request, &class)?;
         let envelope = request.envelope.clone().ok_or_else(missing)?;
-        let pack = request.policy_pack.as_ref();
-        let pack = pack.map(|pack| Pack::parse(&pack.to_string(), Format::Json)).transpose()?;
+        let pack = issued_pack(&request)?;
         let opened_at_ms = log.entries.first().map_or(0, |entry| entry.at_ms);
         let compiled =
             compiled(&request, &envelope, pack.as_ref(), &decision, opened_at_ms, terms)?;
@@ -132,7 +131,7 @@ fn compiled(
     opened_at_ms: u64,
     terms: Terms,
 ) -> Result<Compiled, EpisodeError> {
-    let ready: Vec<Step> = request.rungs.keys().map(|step| Step::from(*step)).collect();
+    let ready = ready_steps(request);
     let mut compiled = compile(envelope, pack, decision, opened_at_ms, &ready, |_| true)?;
     if compiled.terms.envelope != terms.envelope {
         return Err(project::ProjectError::OtherTerms.into());
@@ -177,17 +176,9 @@ async fn approver(store: &dyn Store, entries: &[Entry]) -> Result<Option<String>
     });
     match answer {
         None => Ok(None),
-        Some(digest) => Ok(Some(said_by(store, digest).await?.by)),
+        Some(digest) => {
+            let (By { by }, _) = content(store, digest, "answer").await?;
+            Ok(Some(by))
+        }
     }
-}
-
-async fn said_by(store: &dyn Store, digest: Digest) -> Result<By, EngineError> {
-    let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
-    let bytes = store.get(&digest, max_bytes).await?;
-    let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
-    serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
-        what: "answer",
-        digest,
-        detail: error.to_string(),
-    })
 }

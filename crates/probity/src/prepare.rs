@@ -23,7 +23,7 @@ use crate::location::Programs;
 use crate::request::{Millis, Request};
 use builder::Builder;
 pub(crate) use builder::method_ids;
-pub(crate) use decision::decision;
+pub(crate) use decision::{decision, issued_pack, ready_steps};
 
 /// A plan, and what its author should know about it.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! What the store holds of a run: its records, and the request that it was opened with.
 
-use probity_core::{Event, RunId};
+use probity_core::{Digest, Event, RunId};
 use probity_engine::EngineError;
 use probity_record::{RunRecords, read_records};
 use probity_store::{Store, limits, read_run};
+use serde::de::DeserializeOwned;
 
 use crate::Request;
 
@@ -30,14 +31,25 @@ impl Recorded {
             _ => None,
         });
         let digest = digest.ok_or_else(|| EngineError::Missing { run: run.clone() })?;
-        let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
-        let bytes = store.get(&digest, max_bytes).await?;
-        let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
-        let request = serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
-            what: "request",
-            digest,
-            detail: error.to_string(),
-        })?;
+        let (request, bytes) = content(store, digest, "request").await?;
         Ok(Self { log, request, bytes })
+    }
+}
+
+/// What a blob that the log names holds, and its bytes.
+///
+/// # Errors
+/// [`EngineError`] if it is missing or is not what it should be.
+pub(crate) async fn content<T: DeserializeOwned>(
+    store: &dyn Store,
+    digest: Digest,
+    what: &'static str,
+) -> Result<(T, Vec<u8>), EngineError> {
+    let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+    let bytes = store.get(&digest, max_bytes).await?;
+    let bytes = bytes.ok_or(EngineError::BlobMissing { digest })?;
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok((value, bytes)),
+        Err(error) => Err(EngineError::Content { what, digest, detail: error.to_string() }),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use probity_core::{CheckDecl, Code, Policy, RedFirst, Step, Subject, Terms, Tier};
 use probity_engine::{Check, Decider};
 use probity_policy::{
-    Compiled, Decision, Envelope, Format, Pack, PackRules, PolicyFinding, compile,
+    Compiled, Decision, Envelope, Format, Pack, PackRules, PolicyFinding, PolicyFindings, compile,
 };
 use probity_script::Script;
 use probity_verifier::{Method as Timed, Verifier};
@@ -52,11 +52,9 @@ impl Builder<'_> {
         let envelope = request.envelope.as_ref();
         let envelope = envelope.ok_or_else(|| PrepareError::NoEnvelope { class: class.clone() })?;
         let decision = decision(request, &class)?;
-        let ready: Vec<Step> = request.rungs.keys().map(|step| Step::from(*step)).collect();
+        let ready = ready_steps(request);
         let registered = |name: &str| request.methods.contains_key(name);
-        let pack =
-            request.policy_pack.as_ref().map(|pack| Pack::parse(&pack.to_string(), Format::Json));
-        let pack = pack.transpose()?;
+        let pack = issued_pack(request)?;
         let compiled = compile(envelope, pack.as_ref(), &decision, now_ms(), &ready, registered)?;
         if decision.actions.is_empty() && asks_for_verification(envelope, pack.as_ref()) {
             return Err(PrepareError::NoAction);
@@ -118,6 +116,20 @@ fn asks_for_verification(envelope: &Envelope, pack: Option<&Pack>) -> bool {
     let threshold = envelope.verification.required_above_blast_radius;
     let rules = pack.and_then(|pack| pack.rules.get(&envelope.decision_type));
     Tier::Large.is_above(threshold) || rules.is_some_and(PackRules::requires_verification)
+}
+
+/// The steps that the request has a delegate for.
+pub(crate) fn ready_steps(request: &Request) -> Vec<Step> {
+    request.rungs.keys().map(|step| Step::from(*step)).collect()
+}
+
+/// The policy pack as it was issued, its hash checked.
+///
+/// # Errors
+/// [`PolicyFindings`] with everything that is wrong with it.
+pub(crate) fn issued_pack(request: &Request) -> Result<Option<Pack>, PolicyFindings> {
+    let issued = request.policy_pack.as_ref();
+    issued.map(|issued| Pack::parse(&issued.to_string(), Format::Json)).transpose()
 }
 
 /// What the request says of its decision, with its class filled in.
