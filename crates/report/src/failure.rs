@@ -1,0 +1,148 @@
+//! Findings, while they are collected and when they are told.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{Class, Place, Rule, Severity, legible};
+
+/// The most failures of one report that are kept; what is beyond is counted.
+pub const MAX_FAILURES: usize = 1000;
+
+/// The most characters of a message, a pointer or a value that are kept.
+const MAX_TEXT: usize = 800;
+
+/// One thing that was found, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Stable machine word; its page is `docs/codes/<code>.md`.
+    pub code: &'static str,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// The check that found it.
+    pub check: &'static str,
+    /// The invariant of the source system, where the rule stands for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invariant_id: Option<&'static str>,
+    /// Where.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What should stand there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What stands there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+    /// Text for people.
+    pub message: String,
+}
+
+/// Takes findings in the order in which they are made: keeps [`MAX_FAILURES`], counts all.
+#[derive(Debug, Clone, Default)]
+pub struct Failures {
+    kept: Vec<Failure>,
+    total: u64,
+    worst: Option<Class>,
+    by_check: BTreeMap<&'static str, u64>,
+}
+
+impl Failures {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what a rule found.
+    pub fn add(&mut self, rule: &'static Rule, place: Place, message: impl Into<String>) {
+        self.push(rule, place, None, message.into());
+    }
+
+    /// Adds a value that should be another one.
+    pub fn differs(
+        &mut self,
+        rule: &'static Rule,
+        place: Place,
+        expected: impl ToString,
+        actual: impl ToString,
+    ) {
+        let values = (expected.to_string(), actual.to_string());
+        self.push(rule, place, Some(values), rule.finds.to_owned());
+    }
+
+    /// Takes over what another list holds, behind what is here.
+    pub fn append(&mut self, other: Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.worst = self.worst.max(other.worst);
+        for (check, count) in other.by_check {
+            let sum = self.by_check.entry(check).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        let room = MAX_FAILURES.saturating_sub(self.kept.len());
+        self.kept.extend(other.kept.into_iter().take(room));
+    }
+
+    /// Whether nothing was found that is an error.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.worst.is_none()
+    }
+
+    /// The kind of the weightiest error.
+    #[must_use]
+    pub const fn worst(&self) -> Option<Class> {
+        self.worst
+    }
+
+    /// How many errors a check has found.
+    #[must_use]
+    pub fn errors_of(&self, check: &str) -> u64 {
+        self.by_check.get(check).copied().unwrap_or(0)
+    }
+
+    /// How many findings there are, those not kept included.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Those that are kept, in the order of their places.
+    #[must_use]
+    pub fn into_sorted(mut self) -> Vec<Failure> {
+        self.kept.sort_by(|a, b| {
+            (&a.place, a.check, a.code, &a.message).cmp(&(&b.place, b.check, b.code, &b.message))
+        });
+        self.kept
+    }
+
+    fn push(
+        &mut self,
+        rule: &'static Rule,
+        mut place: Place,
+        values: Option<(String, String)>,
+        message: String,
+    ) {
+        self.total = self.total.saturating_add(1);
+        if rule.severity == Severity::Error {
+            self.worst = self.worst.max(Some(rule.class));
+            let count = self.by_check.entry(rule.check).or_default();
+            *count = count.saturating_add(1);
+        }
+        if self.kept.len() >= MAX_FAILURES {
+            return;
+        }
+        place.pointer = legible(&place.pointer, MAX_TEXT);
+        place.file = legible(&place.file, MAX_TEXT);
+        let (expected, actual) = values.unzip();
+        self.kept.push(Failure {
+            code: rule.code,
+            severity: rule.severity,
+            check: rule.check,
+            invariant_id: rule.invariant_id,
+            place,
+            expected: expected.map(|text| legible(&text, MAX_TEXT)),
+            actual: actual.map(|text| legible(&text, MAX_TEXT)),
+            message: legible(&message, MAX_TEXT),
+        });
+    }
+}

@@ -1,0 +1,1 @@
+//! From a line to an event: shapes, and what breaks them.

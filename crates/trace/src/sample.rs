@@ -1,0 +1,1 @@
+//! Writes sample runs that the auditor accepts.

@@ -1,0 +1,1 @@
+//! Behaviour of the trace auditor through its public face.
