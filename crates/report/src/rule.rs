@@ -34,10 +34,10 @@ pub enum Severity {
 /// What kind of finding an error is: it decides the verdict and the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// The record breaks a rule.
-    Finding,
     /// Content was taken out of the record: what could be proved is proved, the rest was not looked at.
     Withheld,
+    /// The record breaks a rule.
+    Finding,
     /// A bound of the auditor was reached; nothing is said of what lies beyond.
     Limit,
     /// The bytes cannot be read as a record at all.
