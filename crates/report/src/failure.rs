@@ -54,14 +54,14 @@ impl Failures {
     }
 
     /// Adds what a rule found.
-    pub fn add(&mut self, rule: &'static Rule, place: Place, message: impl Into<String>) {
+    pub fn add(&mut self, rule: &Rule, place: Place, message: impl Into<String>) {
         self.push(rule, place, None, message.into());
     }
 
     /// Adds a value that should be another one.
     pub fn differs(
         &mut self,
-        rule: &'static Rule,
+        rule: &Rule,
         place: Place,
         expected: impl ToString,
         actual: impl ToString,
@@ -117,7 +117,7 @@ impl Failures {
 
     fn push(
         &mut self,
-        rule: &'static Rule,
+        rule: &Rule,
         mut place: Place,
         values: Option<(String, String)>,
         message: String,
