@@ -3,13 +3,23 @@
 //! The same pass says whether the text is in canonical form (keys in code-point order, no blanks,
 //! minimal escapes, Python's spelling of numbers) and which keys stand twice.
 
+mod number;
+mod scan;
+mod string;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::ops::Range;
+
+use scan::{Frame, Scan};
 
 /// A tape that is used again for every line.
 #[derive(Debug, Default)]
 pub(crate) struct Tape {
     slots: Vec<Slot>,
+    /// Room for the scan's own notes.
+    outer: Vec<Frame>,
 }
 
 /// One value or key.
@@ -84,6 +94,9 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// The most values and keys of one text.
 pub(crate) const MAX_SLOTS: usize = 1 << 24;
 
+/// The slots whose room is kept between texts: 4 MiB.
+const KEPT_SLOTS: usize = 1 << 18;
+
 /// A value on a tape.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value<'a> {
@@ -128,9 +141,44 @@ impl Kind {
 }
 
 impl Tape {
+    /// Reads a text that is one JSON value, in the place of all that was read before.
+    ///
+    /// # Errors
+    /// [`Broken`] if the text is no JSON, or holds what is not read here. The tape is then empty.
+    pub(crate) fn read(&mut self, text: &str) -> Result<Spelling, Broken> {
+        self.clear();
+        self.append(text).map(|(_, spelling)| spelling)
+    }
+
+    /// Reads a text behind what was read before: where its value begins, and how it is spelled.
+    ///
+    /// # Errors
+    /// As [`Tape::read`]; what was read before stays.
+    pub(crate) fn append(&mut self, text: &str) -> Result<(usize, Spelling), Broken> {
+        let start = self.slots.len();
+        match Scan::new(text, &mut self.slots, &mut self.outer).run() {
+            Ok(spelling) => Ok((start, spelling)),
+            Err(broken) => {
+                self.slots.truncate(start);
+                Err(broken)
+            }
+        }
+    }
+
+    /// Forgets what was read. Keeps its room for what comes, unless one huge text made it.
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.slots.shrink_to(KEPT_SLOTS);
+    }
+
     /// The value that was read last, with the text that it was read from.
     pub(crate) fn root<'a>(&'a self, text: &'a str) -> Value<'a> {
-        Value { slots: &self.slots, text, at: 0 }
+        self.value(0, text)
+    }
+
+    /// A value that was appended, with the text that it was read from.
+    pub(crate) fn value<'a>(&'a self, start: usize, text: &'a str) -> Value<'a> {
+        Value { slots: &self.slots, text, at: start }
     }
 }
 
@@ -166,7 +214,7 @@ impl<'a> Value<'a> {
         let inner = raw.get(1..raw.len().checked_sub(1)?)?;
         match slot.kind {
             SlotKind::Plain => Some(Cow::Borrowed(inner)),
-            SlotKind::Escaped => Some(Cow::Owned(unescape(inner))),
+            SlotKind::Escaped => Some(Cow::Owned(string::unescape(inner))),
             _ => None,
         }
     }
@@ -309,11 +357,6 @@ impl<'a> Iterator for Items<'a> {
     fn next(&mut self) -> Option<Value<'a>> {
         self.0.step()
     }
-}
-
-/// The characters of a string whose escapes were checked when it was read.
-fn unescape(inner: &str) -> String {
-    serde_json::from_str(&format!("\"{inner}\"")).unwrap_or_default()
 }
 
 /// One step of a JSON pointer (RFC 6901), with its slash.
