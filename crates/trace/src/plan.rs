@@ -1,11 +1,22 @@
 //! The plan of a run, and the rules that bind the trace to it.
 
+mod binding;
+mod graph;
+mod rule;
+mod shape;
+
 use std::collections::HashMap;
+use std::ops::Range;
 
-use probity_report::Failures;
+use probity_report::{Failures, Place};
 
-use crate::model::{Event, StepKind};
-use crate::scene::{Family, Scene};
+use crate::model::StepKind;
+
+pub(crate) use binding::Binding;
+pub(crate) use rule::RULES;
+
+/// Name of the plan in a run directory.
+pub(crate) const PLAN: &str = "plan.json";
 
 /// A plan. Its shape was checked.
 #[derive(Debug, Clone, Default)]
@@ -37,8 +48,10 @@ pub(crate) struct Request {
 
 impl Plan {
     /// Reads `plan.json`. What is wrong with it is told; `None` where nothing can be made of it.
-    pub(crate) fn read(_text: &str, _failures: &mut Failures) -> Option<Self> {
-        None
+    pub(crate) fn read(text: &str, failures: &mut Failures) -> Option<Self> {
+        let read = shape::read(text, failures)?;
+        graph::check(&read.plan, &read.edges, failures);
+        Some(read.plan)
     }
 
     /// A step by its id.
@@ -47,12 +60,32 @@ impl Plan {
     }
 }
 
-/// The trace held against the plan.
-#[derive(Debug, Default)]
-pub(crate) struct Binding {}
+/// A place in the plan: a JSON pointer.
+fn place(pointer: impl Into<String>) -> Place {
+    Place::file(PLAN).pointer(pointer)
+}
 
-impl Family for Binding {
-    fn event(&mut self, _scene: &Scene, _event: &Event, _failures: &mut Failures) {}
+/// The same with the bytes it spans.
+fn place_of(pointer: impl Into<String>, span: &Range<usize>) -> Place {
+    place(pointer).bytes(span.start as u64, span.end as u64)
+}
 
-    fn finish(&mut self, _scene: &Scene, _failures: &mut Failures) {}
+/// The kinds of steps, in the order in which they come.
+const KINDS: [StepKind; 5] = [
+    StepKind::Understand,
+    StepKind::Gather,
+    StepKind::Derive,
+    StepKind::Verify,
+    StepKind::Finalize,
+];
+
+/// The word for a kind of step.
+const fn word(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Understand => "understand",
+        StepKind::Gather => "gather",
+        StepKind::Derive => "derive",
+        StepKind::Verify => "verify",
+        StepKind::Finalize => "finalize",
+    }
 }
