@@ -9,7 +9,9 @@
 //! - [`project`]: the episode and the drift of a sealed run log.
 //! - [`verify_drift`], [`DriftSignal`], [`DriftCounter`]: drift, and drift that comes back.
 
+pub mod attest;
 mod auditor;
+pub mod bundle;
 mod check;
 mod derive;
 mod document;
@@ -17,6 +19,7 @@ mod drift;
 mod episode;
 mod facts;
 mod finding;
+pub mod page;
 mod policy;
 pub mod project;
 mod report;
