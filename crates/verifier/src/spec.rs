@@ -16,9 +16,9 @@ use probity_core::{CheckDecl, Code, Subject};
 use std::collections::BTreeSet;
 
 pub use effect::{
-    ChangesOnlySpec, CommandSpec, DirSpec, Effect, ExternalSpec, FileSpec, GitSpec, HttpSpec,
-    HumanSpec, InvariantCheckSpec, JsonSpec, PortSpec, ProcessSpec, ReadAfterWriteSpec,
-    SchemaSource, Since, SqliteSpec, TextSpec,
+    ChangesOnlySpec, CitationsSpec, CommandSpec, DirSpec, Effect, ExternalSpec, FileSpec, GitSpec,
+    HttpSpec, HumanSpec, InvariantCheckSpec, JsonSpec, PortSpec, ProcessSpec, QuoteRule,
+    ReadAfterWriteSpec, SchemaSource, Since, SqliteSpec, TextSpec,
 };
 pub use error::SpecError;
 pub use keys::{COMMON, Form, KINDS, Key, Kind};
@@ -73,6 +73,7 @@ impl CheckSpec {
             Effect::External(_) => "external",
             Effect::ReadAfterWrite(_) => "read_after_write",
             Effect::InvariantCheck(_) => "invariant_check",
+            Effect::Citations(_) => "citations",
             Effect::Human(_) => "human",
         }
     }
@@ -95,6 +96,7 @@ impl CheckSpec {
             Effect::External(spec) => spec.line.clone(),
             Effect::ReadAfterWrite(spec) => spec.source.to_string(),
             Effect::InvariantCheck(spec) => spec.source.to_string(),
+            Effect::Citations(spec) => spec.path.clone(),
             Effect::Human(spec) => spec.who.clone(),
         }
     }
@@ -104,7 +106,7 @@ impl CheckSpec {
     #[must_use]
     pub fn subject(&self) -> Subject {
         match &self.effect {
-            Effect::Text(_) => Subject::Claim,
+            Effect::Text(_) | Effect::Citations(_) => Subject::Claim,
             Effect::Json(spec) if spec.path == "-" => Subject::Claim,
             Effect::Human(_) => Subject::Human,
             _ => Subject::World,
@@ -133,6 +135,7 @@ impl CheckSpec {
             Effect::Json(JsonSpec { schema: Some(SchemaSource::Path(path)), .. }) => {
                 vec![literal_glob(path)]
             }
+            Effect::Citations(spec) => vec![format!("{}/**", literal_glob(&spec.evidence))],
             _ => Vec::new(),
         }
     }
@@ -170,6 +173,7 @@ impl CheckSpec {
             Effect::External(spec) => &spec.may_change,
             Effect::ReadAfterWrite(spec) => &spec.may_change,
             Effect::InvariantCheck(spec) => &spec.may_change,
+            Effect::Citations(spec) => &spec.may_change,
             _ => &[],
         }
     }

@@ -15,6 +15,7 @@
 //! - No reason holds more than 200 characters of a file's, a command's or a host's words.
 
 mod changes_only;
+mod citations;
 mod command;
 mod content;
 mod database;
@@ -44,6 +45,7 @@ use probity_sandbox::Launcher;
 use regex::bytes::{Regex, RegexBuilder};
 
 pub use changes_only::ChangesOnly;
+pub use citations::Citations;
 pub use command::Command;
 pub(crate) use command::shell;
 pub use database::ReadOnlyDatabase;
@@ -111,6 +113,7 @@ pub fn build(check: &CheckSpec, deps: &Deps) -> Result<Box<dyn Verifier>, SpecEr
         Effect::External(spec) => Box::new(External::new(spec.clone(), deps.launcher.clone())),
         Effect::ReadAfterWrite(spec) => Box::new(ReadAfterWrite::new(spec.clone(), deps)),
         Effect::InvariantCheck(spec) => Box::new(InvariantCheck::new(spec.clone(), deps)?),
+        Effect::Citations(spec) => Box::new(Citations::new(spec.clone())),
         Effect::Human(spec) => Box::new(Human::new(spec.clone())),
     })
 }

@@ -50,6 +50,8 @@ pub enum Effect {
     ReadAfterWrite(ReadAfterWriteSpec),
     /// A condition that is looked at until it holds.
     InvariantCheck(InvariantCheckSpec),
+    /// An answer whose statements cite what they rest on.
+    Citations(CitationsSpec),
     /// A person who is asked.
     Human(HumanSpec),
 }
@@ -393,6 +395,47 @@ pub struct InvariantCheckSpec {
     /// With a `command` source: names of environment variables that are handed on.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub env: Vec<String>,
+}
+
+/// Keys of `citations:PATH`: every statement of the answer cites evidence that says so, to the byte.
+/// The path `-` is the claim's response. `evidence` is needed.
+///
+/// From seed 002: span and hash grounding, failures named. Grounding is provenance, not truth.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CitationsSpec {
+    /// Path of the answer below the workspace, or `-`.
+    #[serde(rename = "target")]
+    pub path: String,
+    /// The folder below the workspace that holds the evidence. A file's id is its path in there, with
+    /// or without `.txt`. All of it is sealed before the delegate starts.
+    pub evidence: String,
+    /// Distinct pieces of evidence behind each statement, at least; 1 where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_supports: Option<u64>,
+    /// Whether the text before a marker must be what it cites; `exact` where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quotes: Option<QuoteRule>,
+    /// Statements that are all marked insufficient are a legal answer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub allow_marked_insufficient: bool,
+    /// A fault in the answer is told to the delegate, which tries again; without this the claim is
+    /// rejected at once.
+    #[serde(skip_serializing_if = "is_false")]
+    pub revise: bool,
+    /// Globs of evidence that the delegate itself gathers, and that is therefore not sealed.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub may_change: Vec<String>,
+}
+
+/// Whether the text before a marker must be what the marker cites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuoteRule {
+    /// To the byte.
+    Exact,
+    /// It may say so in other words; the cited bytes must still hash as the marker says.
+    Any,
 }
 
 /// Keys of `human:WHO`, who is asked once every other check has passed. The run waits for the

@@ -31,6 +31,8 @@ pub enum Form {
     LongDuration,
     /// The word `subset` or `exact`.
     Match,
+    /// The word `exact` or `any`.
+    Quotes,
     /// HTTP status codes and classes joined by `|`, such as `200|204` or `2xx`.
     Status,
     /// The word `run-start`.
@@ -192,6 +194,18 @@ pub const KINDS: &[Kind] = &[
         ],
     },
     Kind {
+        name: "citations",
+        target: "PATH",
+        keys: &[
+            key("evidence", Form::Text),
+            key("min_supports", Form::Count),
+            key("quotes", Form::Quotes),
+            key("allow_marked_insufficient", Form::Flag),
+            key("revise", Form::Flag),
+            key("may_change", Form::Texts),
+        ],
+    },
+    Kind {
         name: "human",
         target: "WHO",
         keys: &[key("question", Form::Text), key("timeout", Form::LongDuration)],
@@ -249,6 +263,7 @@ impl Form {
                 "a whole number with ms, s, m, h or d from 1ms to 30d, such as 24h"
             }
             Self::Match => "`subset` or `exact`",
+            Self::Quotes => "`exact` or `any`",
             Self::Status => "status codes or classes joined by `|`, such as 200|204 or 2xx",
             Self::RunStart => "the word `run-start`",
             Self::Json => "a JSON value",
@@ -277,6 +292,7 @@ impl Form {
                 value.as_str().is_some_and(|text| parse_long_duration_ms(text).is_some())
             }
             Self::Match => matches!(value.as_str(), Some("subset" | "exact")),
+            Self::Quotes => matches!(value.as_str(), Some("exact" | "any")),
             Self::Status => match value {
                 Value::String(text) => text.parse::<StatusSet>().is_ok(),
                 other => other.to_string().parse::<StatusSet>().is_ok() && other.is_u64(),

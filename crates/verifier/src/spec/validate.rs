@@ -5,8 +5,8 @@ mod reading;
 use serde_json::Value;
 
 use super::effect::{
-    ChangesOnlySpec, DirSpec, Effect, FileSpec, GitSpec, HttpSpec, HumanSpec, JsonSpec, PortSpec,
-    ProcessSpec, SchemaSource, SqliteSpec, TextSpec,
+    ChangesOnlySpec, CitationsSpec, DirSpec, Effect, FileSpec, GitSpec, HttpSpec, HumanSpec,
+    JsonSpec, PortSpec, ProcessSpec, SchemaSource, SqliteSpec, TextSpec,
 };
 use super::error::excerpt;
 use super::keys::MAX_COUNT;
@@ -21,6 +21,9 @@ pub const MAX_TEXT_BYTES: usize = 65_536;
 pub const MAX_LIST: usize = 64;
 
 type Checked = Result<(), SpecError>;
+
+/// Most pieces of evidence that a statement can be asked to cite.
+const MAX_SUPPORTS: u64 = 64;
 
 /// Longest name of a person, in characters.
 const MAX_WHO: usize = 128;
@@ -54,6 +57,7 @@ pub(super) fn validate(check: &CheckSpec) -> Checked {
         }
         Effect::ReadAfterWrite(spec) => reading::read_after_write(spec),
         Effect::InvariantCheck(spec) => reading::invariant_check(spec),
+        Effect::Citations(spec) => citations(spec),
         Effect::Human(spec) => human(spec),
     }
 }
@@ -82,6 +86,30 @@ fn human(spec: &HumanSpec) -> Checked {
         return Err(bad_target("human", "the name of a person: 1 to 128 characters", who));
     }
     texts("question", spec.question.as_slice())
+}
+
+fn citations(spec: &CitationsSpec) -> Checked {
+    if spec.path != "-" {
+        path("citations", &spec.path)?;
+    }
+    if spec.evidence.is_empty() {
+        return Err(SpecError::Missing { kind: "citations", needs: "`evidence`, a folder" });
+    }
+    if !inside(&spec.evidence) {
+        return Err(SpecError::Value {
+            key: "evidence",
+            legal: "a folder below the workspace".to_owned(),
+            value: excerpt(&spec.evidence),
+        });
+    }
+    if spec.min_supports.is_some_and(|count| !(1..=MAX_SUPPORTS).contains(&count)) {
+        return Err(SpecError::Value {
+            key: "min_supports",
+            legal: format!("a whole number from 1 to {MAX_SUPPORTS}"),
+            value: spec.min_supports.unwrap_or_default().to_string(),
+        });
+    }
+    globs("may_change", &spec.may_change)
 }
 
 fn file(spec: &FileSpec) -> Checked {

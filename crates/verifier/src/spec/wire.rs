@@ -95,6 +95,7 @@ pub(crate) fn parts(
         Effect::External(spec) => serde_json::to_value(spec),
         Effect::ReadAfterWrite(spec) => serde_json::to_value(spec),
         Effect::InvariantCheck(spec) => serde_json::to_value(spec),
+        Effect::Citations(spec) => serde_json::to_value(spec),
         Effect::Human(spec) => serde_json::to_value(spec),
     }?;
     let (Some(kind), Value::Object(mut map)) = (Kind::named(check.kind()), value) else {
@@ -161,6 +162,7 @@ fn effect(kind: &'static Kind, map: Value) -> Result<Effect, SpecError> {
         "external" => from_value(map).map(Effect::External),
         "read_after_write" => from_value(map).map(Effect::ReadAfterWrite),
         "invariant_check" => from_value(map).map(Effect::InvariantCheck),
+        "citations" => from_value(map).map(Effect::Citations),
         _ => from_value(map).map(Effect::Human),
     }
     .map_err(|error| SpecError::Value {

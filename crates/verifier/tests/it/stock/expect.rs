@@ -116,6 +116,12 @@ fn each_kind_reads_as_the_map_of_a_file() {
         ),
         ("invariant_check:command:./ok", json!({"invariant_check": "command:./ok"})),
         (
+            "citations:answer.md,evidence=docs,min_supports=2,quotes=any,revise,may_change=docs/**",
+            json!({"citations": "answer.md", "evidence": "docs", "min_supports": 2,
+                   "quotes": "any", "revise": true, "may_change": ["docs/**"]}),
+        ),
+        ("citations:-,evidence=e", json!({"citations": "-", "evidence": "e"})),
+        (
             "human:ana,question=Is it live?,timeout=7d,id=sign_off",
             json!({"human": "ana", "question": "Is it live?", "timeout": "168h", "id": "sign_off"}),
         ),
@@ -236,6 +242,11 @@ fn an_error_names_the_column_and_what_is_legal() {
         ),
         ("read_after_write:file:{target.name},expected=1", 18, "spec_target", "`{target.id}`"),
         ("read_after_write:command: ,expected=1", 18, "spec_target", "a command line"),
+        ("citations:answer.md", 11, "spec_missing_key", "`evidence`"),
+        ("citations:../a,evidence=e", 11, "spec_target", "below the workspace"),
+        ("citations:a,evidence=../e", 13, "spec_value", "below the workspace"),
+        ("citations:a,evidence=e,min_supports=0", 24, "spec_value", "from 1 to 64"),
+        ("citations:a,evidence=e,quotes=some", 24, "spec_value", "`exact` or `any`"),
         ("invariant_check:file:a.json", 17, "spec_missing_key", "`at_most` or `matches`"),
         ("invariant_check:sqlite:a.db,query=select 1", 17, "spec_missing_key", "`equals`"),
         ("invariant_check:http:http://a/,pointer=/a", 17, "spec_missing_key", "beside `pointer`"),
@@ -267,7 +278,7 @@ fn what_cannot_be_written_as_text_prints_as_none() {
 #[test]
 fn every_key_of_every_kind_is_read_or_refused_by_name() {
     // Kinds that need a key beside the one that is tried, or that have keys for some targets only.
-    let partnered = ["sqlite", "text", "read_after_write", "invariant_check"];
+    let partnered = ["sqlite", "text", "read_after_write", "invariant_check", "citations"];
     let all: std::collections::BTreeMap<&str, Form> =
         KINDS.iter().flat_map(Kind::all_keys).map(|key| (key.name, key.form)).collect();
     for kind in KINDS.iter().filter(|kind| kind.name != "changes_only") {
@@ -305,7 +316,7 @@ fn sample(form: Form) -> String {
         Form::Digest => "ab".repeat(32),
         Form::Mode => "0600".into(),
         Form::Duration | Form::LongDuration => "1s".into(),
-        Form::Match => "exact".into(),
+        Form::Match | Form::Quotes => "exact".into(),
         Form::Status => "2xx".into(),
         Form::RunStart => "run-start".into(),
         Form::Count | Form::Exit | Form::Number | Form::Json => "7".into(),
@@ -345,6 +356,7 @@ fn value(form: Form) -> BoxedStrategy<Value> {
             (1_u64..2_592_000_000).prop_map(|ms| format!("{ms}ms").into()).boxed()
         }
         Form::Match => prop_oneof![Just("subset"), Just("exact")].prop_map(Value::from).boxed(),
+        Form::Quotes => prop_oneof![Just("exact"), Just("any")].prop_map(Value::from).boxed(),
         Form::Status => prop_oneof![Just("2xx"), Just("200|404")].prop_map(Value::from).boxed(),
         Form::RunStart => Just("run-start".into()).boxed(),
         _ => prop_oneof![Just(json!("s.json")), Just(json!({"type": "object", "title": "a,b"}))]
@@ -402,7 +414,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external|read_after_write:http|invariant_check:sqlite|human):[ -~]{0,40}") {
+    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external|read_after_write:http|invariant_check:sqlite|citations|human):[ -~]{0,40}") {
         let _ = parse(&text);
     }
 }

@@ -121,7 +121,7 @@ fn ids_are_derived_and_unique() {
 #[test]
 fn subject_timeout_inputs_and_command_follow_from_the_kind() {
     type Row = (&'static str, Subject, u64, &'static [&'static str], Option<&'static str>);
-    let table: [Row; 12] = [
+    let table: [Row; 13] = [
         ("file:a", Subject::World, 10_000, &[], None),
         ("text:,contains=a", Subject::Claim, 10_000, &[], None),
         ("json:a.json", Subject::World, 10_000, &[], None),
@@ -144,6 +144,7 @@ fn subject_timeout_inputs_and_command_follow_from_the_kind() {
             &["ok"],
             Some("./ok {target.id}"),
         ),
+        ("citations:a.md,evidence=e[1]", Subject::Claim, 10_000, &[r"e\[1\]/**"], None),
         ("human:ana", Subject::Human, 86_400_000, &[], None),
         ("human:ana,timeout=30d", Subject::Human, 2_592_000_000, &[], None),
     ];

@@ -4,6 +4,7 @@
 
 mod bed;
 mod changes_only;
+mod citations;
 mod command;
 mod compare;
 mod database;
