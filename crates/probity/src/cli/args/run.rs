@@ -25,6 +25,7 @@ Checks:
   read_after_write:SOURCE  expected= mode= pointer= query=     (reads until it fits or time is up)
   invariant_check:SOURCE   equals= at_least= at_most= status= matches= pointer= query=
                 SOURCE is file:PATH, http:URL, sqlite:PATH or command:LINE
+  citations:PATH  evidence=FOLDER min_supports= quotes=any revise   (PATH - is the response)
   human:NAME    question=            (the run waits; answer with probity log answer)
   The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
   one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
