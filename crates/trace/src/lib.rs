@@ -34,4 +34,6 @@ pub use files::{FileEntry, FileError, FileKind, MemoryFiles, RunFiles};
 pub use policy::{Quotes, TracePolicy};
 pub use probity_report::{Verdict, VerificationReport};
 pub use rule::{CHECKS, rules};
-pub use stream::TraceAuditor;
+pub use stream::{
+    MAX_LINE_BYTES, MAX_MANIFEST_BYTES, MAX_PLAN_BYTES, MAX_SPEC_BYTES, TraceAuditor,
+};

@@ -2,6 +2,8 @@
 
 use probity_report::Rule;
 
+use crate::{identity, lifecycle, plan, read, tool};
+
 /// The checks of a trace audit, in the order of the report.
 pub const CHECKS: [&str; 13] = [
     "json",
@@ -22,5 +24,5 @@ pub const CHECKS: [&str; 13] = [
 /// Every rule, in the order of `docs/traces.md`.
 #[must_use]
 pub fn rules() -> Vec<&'static Rule> {
-    Vec::new()
+    [read::RULES, identity::RULES, lifecycle::RULES, plan::RULES, tool::RULES].concat()
 }

@@ -309,6 +309,11 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// Where its key and its value stand in the text.
+    pub(crate) fn span(self) -> Range<usize> {
+        self.key.span().start..self.value.span().end
+    }
+
     /// Its key, unescaped.
     pub(crate) fn key(self) -> Cow<'a, str> {
         self.key.text().unwrap_or_default()
