@@ -9,7 +9,7 @@ use std::path::Path;
 use probity_trace::{FileEntry, FileError, FileKind, RunFiles};
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, open, openat, openat2,
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, open, openat, openat2,
     statat,
 };
 use rustix::io::Errno;
@@ -199,6 +199,21 @@ impl RunFiles for RunFolder {
     }
 }
 
+/// Opens a regular file by a path outside of any run directory. `is_named`: somebody named it, so a
+/// link to it is followed.
+///
+/// # Errors
+/// [`FileError`] if there is none, it is something else, or it cannot be opened.
+pub(crate) fn open_file(path: &Path, is_named: bool) -> Result<File, FileError> {
+    let flags = if is_named { FILE.difference(OFlags::NOFOLLOW) } else { FILE };
+    let file = again(|| open(path, flags, Mode::empty())).map_err(failed)?;
+    let about = fstat(&file).map_err(failed)?;
+    match kind_of(FileType::from_raw_mode(about.st_mode)) {
+        FileKind::Regular => Ok(File::from(file)),
+        other => Err(FileError::NotRegular(other)),
+    }
+}
+
 /// A pipe that nobody writes is opened at once, and then refused.
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -280,7 +295,7 @@ mod tests {
         symlink(at("outside"), at("run/outside")).unwrap();
         symlink("evidence", at("run/inside")).unwrap();
         symlink("loop", at("run/loop")).unwrap();
-        rustix::fs::mkfifoat(CWD, at("run/pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("run/pipe"), Mode::RUSR | Mode::WUSR).unwrap();
         drop(UnixListener::bind(at("run/socket")).unwrap());
         beside
     }

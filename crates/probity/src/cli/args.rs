@@ -1,8 +1,10 @@
 //! The command line: what it accepts and what its help says. No logic.
 
+mod audit;
 mod checking;
 mod drift;
 mod episode;
+mod export;
 mod hook;
 mod log;
 mod run;
@@ -12,9 +14,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use audit::{AuditArgs, QuotesArg};
 pub use checking::CheckingArgs;
 pub use drift::{DriftArgs, DriftCommand};
 pub use episode::{EpisodeArgs, EpisodeCommand, EpisodeVerifyArgs};
+pub use export::ExportArgs;
 pub use hook::{HookArgs, HookCommand, HookFireArgs};
 pub use log::{AnswerArgs, LogArgs, LogCommand};
 pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RunArgs};
@@ -50,6 +54,12 @@ pub enum Command {
     Verify(Box<VerifyArgs>),
     /// Say whether a verified run still holds, or the world has moved since.
     Recheck(RecheckArgs),
+    /// Prove records from their bytes alone: traces, run logs, bundles, episodes.
+    #[command(after_help = audit::AUDIT_HELP)]
+    Audit(AuditArgs),
+    /// Write a run as one file that anyone can check: its records, its content, who signed.
+    #[command(after_help = export::EXPORT_HELP)]
+    Export(ExportArgs),
     /// List, show, follow or export run logs; answer a run that waits.
     Log(LogArgs),
     /// Audit episodes and drift signals, and write the episode of a run.

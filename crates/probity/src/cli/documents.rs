@@ -2,8 +2,8 @@
 //! order in which they were named.
 
 mod files;
-mod lines;
-mod ordered;
+pub(super) mod lines;
+pub(super) mod ordered;
 
 use std::io;
 use std::path::{Path, PathBuf};

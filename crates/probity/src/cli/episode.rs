@@ -5,6 +5,7 @@ mod run;
 mod text;
 mod verify;
 
+pub(super) use self::verify::held_against;
 use super::CliError;
 use super::args::{EpisodeArgs, EpisodeCommand};
 use crate::location::Programs;

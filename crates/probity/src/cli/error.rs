@@ -157,7 +157,7 @@ const fn of_engine(error: &EngineError) -> u8 {
 }
 
 /// Says what went wrong: on standard error, and as an object where JSON was asked for.
-pub(super) fn report(error: &CliError, json: bool) -> ExitCode {
+pub(super) fn report(error: &CliError, json: bool, exit_code: u8) -> ExitCode {
     if json {
         let object = json!({"error": {"code": error.code(), "message": error.to_string()}});
         let _ = writeln!(io::stdout(), "{object}");
@@ -165,5 +165,5 @@ pub(super) fn report(error: &CliError, json: bool) -> ExitCode {
     // A message may quote what nobody trusted yet: names of files, keys, values.
     let text = present::block(&error.to_string()).join("\n");
     let _ = writeln!(io::stderr(), "error: {text}");
-    ExitCode::from(error.exit_code())
+    ExitCode::from(exit_code)
 }

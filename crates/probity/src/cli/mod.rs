@@ -1,6 +1,7 @@
 //! The command line: arguments in, text and an exit code out. All logic is in the library.
 
 pub mod args;
+mod audit;
 mod check;
 mod completions;
 mod demo;
@@ -9,6 +10,7 @@ mod drift;
 mod episode;
 mod error;
 mod explain;
+mod export;
 mod hook;
 mod init;
 mod log;
@@ -35,6 +37,8 @@ use args::{Cli, Command};
 
 /// Wrong usage or configuration.
 pub const EXIT_USAGE: u8 = 64;
+/// Wrong usage of `probity audit`, whose other codes speak of records.
+pub const EXIT_AUDIT_USAGE: u8 = 2;
 /// The run stopped without an outcome: the store failed, or another process took it over.
 pub const EXIT_STOPPED: u8 = 74;
 
@@ -56,15 +60,23 @@ pub fn main() -> ExitCode {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return error::report(&CliError::Io { what: "start", source: error }, false),
+        Err(error) => {
+            return error::report(
+                &CliError::Io { what: "start", source: error },
+                false,
+                EXIT_STOPPED,
+            );
+        }
     };
     let json = wants_json(&cli.command);
+    let is_audit = matches!(cli.command, Command::Audit(_));
     let result = runtime.block_on(dispatch(cli.command));
     // A reader of standard input or a slow name lookup must not hold up the end.
     runtime.shutdown_background();
     match result {
         Ok(code) => ExitCode::from(code),
-        Err(error) => error::report(&error, json),
+        Err(error) if is_audit => error::report(&error, json, audit::exit_code(&error)),
+        Err(error) => error::report(&error, json, error.exit_code()),
     }
 }
 
@@ -76,6 +88,8 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Run(args) => run::run(&args, &programs).await,
         Command::Verify(args) => verify::verify(&args, &programs).await,
         Command::Recheck(args) => recheck::recheck(&args, &programs).await,
+        Command::Audit(args) => audit::audit(&args, &programs).await,
+        Command::Export(args) => export::export(&args, &programs).await,
         Command::Log(args) => log::log(&args, &programs).await,
         Command::Episode(args) => episode::episode(&args, &programs).await,
         Command::Drift(args) => drift::drift(&args, &programs).await,
@@ -105,7 +119,8 @@ fn usage(error: &clap::Error) -> ExitCode {
         let message = text.trim_start_matches("error: ").lines().next().unwrap_or_default();
         let _ = present::json(&json!({"error": {"code": "usage", "message": message}}));
     }
-    ExitCode::from(EXIT_USAGE)
+    let is_audit = std::env::args_os().nth(1).is_some_and(|word| word == "audit");
+    ExitCode::from(if is_audit { EXIT_AUDIT_USAGE } else { EXIT_USAGE })
 }
 
 /// Whether a word holds what a terminal would act on.
@@ -118,6 +133,8 @@ const fn wants_json(command: &Command) -> bool {
         Command::Run(args) => args.checking.json,
         Command::Verify(args) => args.checking.json,
         Command::Recheck(args) => args.json,
+        Command::Audit(args) => args.json,
+        Command::Export(args) => args.json,
         Command::Init(args) => args.json,
         Command::Check(args) => args.json,
         Command::Explain(args) => args.json,

@@ -13,7 +13,7 @@ const FULL_BYTES: usize = 1 << 18;
 
 /// Some lines.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(in crate::cli) struct Batch {
     source: Arc<str>,
     bytes: Vec<u8>,
     lines: Vec<(u64, Range<usize>)>,
@@ -21,12 +21,12 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Where they come from.
-    pub(super) fn source(&self) -> &str {
+    pub(in crate::cli) fn source(&self) -> &str {
         &self.source
     }
 
     /// Number and text of each line that is not blank. Numbers count from 1.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(in crate::cli) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let text = |at: &Range<usize>| self.bytes.get(at.clone()).unwrap_or_default();
         self.lines.iter().map(move |(number, at)| (*number, text(at)))
     }
@@ -34,7 +34,7 @@ impl Batch {
 
 /// Reads batches. A line that is longer than a document may be is cut where it is one byte too long,
 /// which is enough to say so; the rest of it is passed over.
-pub(super) struct Lines<R> {
+pub(in crate::cli) struct Lines<R> {
     source: Arc<str>,
     reader: R,
     number: u64,
@@ -43,7 +43,7 @@ pub(super) struct Lines<R> {
 
 impl<R: io::BufRead> Lines<R> {
     /// The lines of a reader.
-    pub(super) const fn new(source: Arc<str>, reader: R) -> Self {
+    pub(in crate::cli) const fn new(source: Arc<str>, reader: R) -> Self {
         Self { source, reader, number: 0, is_done: false }
     }
 

@@ -10,7 +10,7 @@ const WINDOW: usize = 64;
 /// Runs `work` on what `feed` gives, and hands the results to `take` in that order. Each piece of work
 /// gives any number of results, and waits with the second until its turn has come. `feed` and `work`
 /// are told by false that nobody wants more.
-pub(super) fn run<J: Send, R: Send>(
+pub(in crate::cli) fn run<J: Send, R: Send>(
     threads: usize,
     feed: impl FnOnce(&mut dyn FnMut(J) -> bool) + Send,
     work: impl Fn(J, &mut dyn FnMut(R) -> bool) + Sync,

@@ -1,7 +1,7 @@
 //! `probity episode verify`.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -275,23 +275,31 @@ impl Summary {
 
 /// What episodes are held against: what was named, or else the project's.
 fn auditor(args: &EpisodeVerifyArgs) -> Result<(EpisodeAuditor, Summary), CliError> {
-    let mut envelopes = Vec::new();
-    for path in &args.envelope {
-        envelopes.push(read_envelope(path)?);
-    }
-    let mut packs = Vec::new();
-    for path in &args.pack {
-        packs.push(read_pack(path)?);
-    }
+    let (auditor, envelopes, packs) = held_against(&args.envelope, &args.pack)?;
+    Ok((auditor, Summary { envelopes, packs, ..Summary::default() }))
+}
+
+/// An auditor under the envelopes and packs that were named, or else the project's; and how many of
+/// each there are.
+///
+/// # Errors
+/// [`CliError`] if one of them cannot be used.
+pub(in crate::cli) fn held_against(
+    envelopes: &[PathBuf],
+    packs: &[PathBuf],
+) -> Result<(EpisodeAuditor, usize, usize), CliError> {
+    let read = |path: &PathBuf| read_envelope(path);
+    let mut envelopes = envelopes.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let mut packs = packs.iter().map(|path| read_pack(path)).collect::<Result<Vec<_>, _>>()?;
     if envelopes.is_empty() && packs.is_empty() {
         // Nothing of a project is run here, so it need not be trusted.
         let policy = Policy::load(Path::new("."))?;
         envelopes = policy.envelopes.into_values().collect();
         packs = policy.packs.into_iter().map(|(pack, _)| pack).collect();
     }
-    let summary = Summary { envelopes: envelopes.len(), packs: packs.len(), ..Summary::default() };
+    let counts = (envelopes.len(), packs.len());
     let auditor = envelopes.into_iter().fold(EpisodeAuditor::new(), EpisodeAuditor::with_envelope);
-    Ok((packs.into_iter().fold(auditor, EpisodeAuditor::with_pack), summary))
+    Ok((packs.into_iter().fold(auditor, EpisodeAuditor::with_pack), counts.0, counts.1))
 }
 
 fn read_receipt(path: &Path) -> Result<Receipt, CliError> {
