@@ -1,7 +1,6 @@
 //! What auditing many episodes costs, beside the commands of the Python system whose episodes they
 //! are.
 
-mod cost;
 mod generate;
 mod print;
 mod task;
@@ -13,9 +12,9 @@ use clap::Parser;
 use serde::Serialize;
 use tempfile::TempDir;
 
-use self::cost::Cost;
 use self::generate::Written;
 use self::task::{Answer, Task};
+use crate::cost::Cost;
 use crate::error::BenchError;
 use crate::machine::Machine;
 use crate::matrix::installed;

@@ -5,6 +5,7 @@
 
 mod case;
 mod claimcheck;
+mod cost;
 pub mod episodes;
 mod error;
 mod face;
@@ -18,5 +19,6 @@ mod service;
 mod site;
 mod table;
 mod tool;
+pub mod traces;
 
 pub use program::answer_as_program;

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::cost::{self, Cost};
 use super::generate::Written;
+use crate::cost::{self, Cost};
 use crate::error::BenchError;
 
 /// One command.

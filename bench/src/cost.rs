@@ -19,28 +19,28 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// One process: `wait4(2)`, all its threads included.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Cost {
-    pub(super) user_s: f64,
-    pub(super) system_s: f64,
-    pub(super) wall_s: f64,
-    pub(super) peak_rss_bytes: u64,
+pub(crate) struct Cost {
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
+    pub(crate) wall_s: f64,
+    pub(crate) peak_rss_bytes: u64,
 }
 
 /// How a process ended.
-pub(super) struct Ended {
-    pub(super) cost: Cost,
-    pub(super) exit: Option<i32>,
+pub(crate) struct Ended {
+    pub(crate) cost: Cost,
+    pub(crate) exit: Option<i32>,
     /// The end of what it printed.
-    pub(super) said: String,
+    pub(crate) said: String,
 }
 
 impl Cost {
-    pub(super) fn cpu_s(&self) -> f64 {
+    pub(crate) fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 
     /// The one with the middle CPU time. Peak memory is the highest of all.
-    pub(super) fn middle(costs: &[Self]) -> Self {
+    pub(crate) fn middle(costs: &[Self]) -> Self {
         let mut sorted = costs.to_vec();
         sorted.sort_by(|one, other| one.cpu_s().total_cmp(&other.cpu_s()));
         let middle = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
@@ -51,7 +51,7 @@ impl Cost {
 
 /// Runs a program in a folder. What it prints goes to a file there, so that a reader that is slow
 /// costs it nothing.
-pub(super) fn run(command: &mut Command, folder: &Path) -> Result<Ended, BenchError> {
+pub(crate) fn run(command: &mut Command, folder: &Path) -> Result<Ended, BenchError> {
     let failed = BenchError::io("run a program");
     let out = folder.join("out");
     let file = File::create(&out).map_err(&failed)?;
