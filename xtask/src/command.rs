@@ -68,6 +68,41 @@ pub fn test(root: &Path, rest: &[&str]) -> Result<(), XtaskError> {
     cargo(root, &args)
 }
 
+/// What tells libFuzzer which edges were taken. Stable flags of the compiler, so that no other
+/// toolchain is needed; without a sanitizer, which safe code can do without.
+const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Fuzzes one parser for so many seconds, on the corpus in `fuzz/corpus/TARGET`, which grows by what
+/// reaches new code. A crash is left in `fuzz/artifacts/TARGET`.
+///
+/// # Errors
+/// [`XtaskError`] when the fuzzer cannot be built, or finds a crash.
+pub fn fuzz(root: &Path, target: &str, seconds: &str) -> Result<(), XtaskError> {
+    let corpus = root.join("fuzz/corpus").join(target);
+    let artifacts = root.join("fuzz/artifacts").join(target);
+    for folder in [&corpus, &artifacts] {
+        std::fs::create_dir_all(folder).map_err(|error| XtaskError::Read { error })?;
+    }
+    let mut command = Command::new(cargo_path());
+    command
+        .args(["run", "--profile", "fuzz", "-p", "probity-fuzz", "--features", "libfuzzer"])
+        // A named target keeps the flags away from build scripts.
+        .args(["--target", &host(root)?, "--target-dir", "target/fuzz", "--bin", "fuzz", "--"])
+        .arg(&corpus)
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"])
+        .env("RUSTFLAGS", COVERAGE)
+        .env("PROBITY_FUZZ_TARGET", target)
+        .current_dir(root);
+    let text = format!("cargo run --profile fuzz -p probity-fuzz: {target}");
+    let status =
+        command.status().map_err(|error| XtaskError::Start { command: text.clone(), error })?;
+    if status.success() { Ok(()) } else { Err(XtaskError::Failed { command: text }) }
+}
+
 /// Everything that must hold before a change goes in.
 ///
 /// # Errors
@@ -89,6 +124,20 @@ pub fn ci(root: &Path) -> Result<(), XtaskError> {
         eprintln!("xtask: cargo-deny is not installed, licences and advisories were not checked");
     }
     test(root, &[])
+}
+
+/// The triple of this machine.
+fn host(root: &Path) -> Result<String, XtaskError> {
+    let command = "rustc -vV".to_owned();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .current_dir(root)
+        .output()
+        .map_err(|error| XtaskError::Start { command: command.clone(), error })?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or(XtaskError::Failed { command })
 }
 
 /// What `cargo metadata` says about the members.

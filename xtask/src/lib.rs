@@ -7,7 +7,7 @@ mod source;
 mod tidy;
 mod tree;
 
-pub use command::{XtaskError, ci, test};
+pub use command::{XtaskError, ci, fuzz, test};
 pub use finding::Finding;
 pub use source::Source;
 pub use tidy::tidy;

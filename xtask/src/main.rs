@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{ci, test, tidy};
+use xtask::{ci, fuzz, test, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test   documentation tests, then every test of the workspace; installs cargo-nextest if missing
   tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
+  fuzz   TARGET [SECONDS]: coverage-guided fuzzing of a parser on the committed corpus; default 600 s
   ci     formatting, lints, documentation, tidy, deny where installed, then test";
 
 fn main() -> ExitCode {
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test(root, rest),
         ["tidy"] => report(root),
+        ["fuzz", target] => fuzz(root, target, "600"),
+        ["fuzz", target, seconds] => fuzz(root, target, seconds),
         ["ci"] => ci(root),
         _ => {
             eprintln!("{USAGE}");

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 19] = [
+const EDGES: [(&str, &[&str]); 20] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -85,6 +85,7 @@ const EDGES: [(&str, &[&str]); 19] = [
             "",
         ],
     ),
+    ("probity-fuzz", &["record", "policy", "report", "grounding", "trace", "audit"]),
     ("xtask", &[]),
 ];
 
