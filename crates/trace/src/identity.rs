@@ -16,8 +16,10 @@ use crate::tape::Value;
 pub(crate) use canonical::{canonical, is_canonically};
 pub(crate) use key::{Key, digest};
 
-use canonical::quoted;
-use stable::{differs_from, name, names};
+pub(crate) use stable::{differs_from, name};
+
+pub(crate) use canonical::quoted;
+use stable::names;
 
 const CHECK: &str = "content_ids";
 

@@ -1,20 +1,114 @@
 //! The seal: every file of the run directory is listed with its hash, and no other is there.
 
-use probity_report::Failures;
+pub(crate) mod document;
+mod folder;
+mod manifest;
+mod meta;
+mod report;
 
+use std::collections::HashMap;
+
+use probity_report::{Failures, Place, Rule};
+
+use crate::model::TRACE;
 use crate::scene::Scene;
+
+static ID: Rule =
+    Rule::error("trace_id_trace", "content_ids", "a trace whose id is not that of its content");
+static FINGERPRINT: Rule =
+    Rule::error("trace_fingerprint", "seal", "a fingerprint that is not that of the trace");
+static MISSING: Rule =
+    Rule::error("trace_seal_missing", "seal", "a file that every sealed run has is not there");
+
+/// What is found of the seal, and of the shape of every document beside trace and plan.
+pub(crate) static RULES: &[&Rule] = &[
+    &ID,
+    &FINGERPRINT,
+    &MISSING,
+    &folder::NOT_REGULAR,
+    &folder::UNLISTED,
+    &folder::AFTER_SEAL,
+    &manifest::HASH,
+    &manifest::PATH,
+    &manifest::ABSENT,
+    &manifest::CORE_UNLISTED,
+    &meta::RUN_ID,
+    &meta::RUNTIME,
+    &meta::CHECKSUM,
+    &meta::DIFFERS,
+    &meta::PRESET,
+    &report::DIFFERS,
+    &report::FAILED,
+    &document::SYNTAX,
+    &document::NUMBER,
+    &document::LIMIT,
+    &document::KEY_TWICE,
+    &document::KEY_UNKNOWN,
+    &document::KEY_MISSING,
+    &document::TYPE,
+    &document::VALUE,
+    &document::UNCANONICAL,
+];
+
+const FINGERPRINT_FILE: &str = "fingerprint.txt";
 
 /// What the stream learnt of the trace file, for the seal to compare.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TraceSums {
     /// SHA-256 of the file, lower-case hex.
     pub(crate) file_sha256: String,
-    /// The trace's id, recomputed over header and events as they stand.
+    /// The trace's id, recomputed over header and events as they stand; empty if they cannot be.
     pub(crate) trace_id: String,
-    /// Ids of the evidence in the order of its registration, as a running hash of
-    /// the canonical text of a list: `["a","b"]` without the brackets.
+    /// Ids of the evidence in the order of its registration.
     pub(crate) evidence_order: Vec<String>,
+    /// Hashes of files that were read already, so that they are not read again.
+    pub(crate) known: Known,
+}
+
+/// SHA-256 of files that were read whole, by path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known(HashMap<Box<str>, [u8; 32]>);
+
+impl Known {
+    /// Remembers a file. Of two that name one path the first is kept: the manifest knows one too.
+    pub(crate) fn insert(&mut self, path: &str, sha256: [u8; 32]) {
+        self.0.entry(path.into()).or_insert(sha256);
+    }
+
+    fn get(&self, path: &str) -> Option<[u8; 32]> {
+        self.0.get(path).copied()
+    }
 }
 
 /// Holds the directory against its manifest, fingerprint and run metadata.
-pub(crate) fn check(_scene: &Scene, _sums: &TraceSums, _failures: &mut Failures) {}
+///
+/// Without a demand for a seal, what is there besides is still held to be files that can be read;
+/// manifest, fingerprint and run metadata are not looked at.
+pub(crate) fn check(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
+    let header = scene.header;
+    // Without an id of its own the trace has a record that cannot be read, which was told.
+    if !header.line.is_empty() && !sums.trace_id.is_empty() && header.id != sums.trace_id {
+        let place = Place::file(TRACE).line(1).pointer("/id");
+        failures.differs(&ID, place, &sums.trace_id, &header.id);
+    }
+    let entries = folder::list(scene.files, failures);
+    if !scene.policy.seal {
+        return;
+    }
+    manifest::check(scene.files, sums, &entries, failures);
+    check_fingerprint(scene, sums, failures);
+    meta::check(scene, sums, failures);
+    report::check(scene.files, failures);
+}
+
+fn check_fingerprint(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
+    const MAX_BYTES: u64 = 4096;
+    let file = FINGERPRINT_FILE;
+    let Some(text) = document::text_of(scene.files, file, MAX_BYTES, &MISSING, failures) else {
+        return;
+    };
+    if text.strip_suffix('\n') != Some(sums.file_sha256.as_str()) {
+        let right = format!("{}\\n", sums.file_sha256);
+        failures.differs(&FINGERPRINT, Place::file(file), right, text);
+    }
+}
