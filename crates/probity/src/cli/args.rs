@@ -2,6 +2,7 @@
 
 mod audit;
 mod checking;
+mod cite;
 mod drift;
 mod episode;
 mod export;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use audit::{AuditArgs, QuotesArg};
 pub use checking::CheckingArgs;
+pub use cite::CiteArgs;
 pub use drift::{DriftArgs, DriftCommand};
 pub use episode::{EpisodeArgs, EpisodeCommand, EpisodeVerifyArgs};
 pub use export::ExportArgs;
@@ -72,6 +74,9 @@ pub enum Command {
     Init(InitArgs),
     /// Compile and validate every check of this project without running anything else.
     Check(CheckArgs),
+    /// Write a citation: words that stand in a file, with their marker.
+    #[command(after_help = cite::CITE_HELP)]
+    Cite(CiteArgs),
     /// Explain a code that a verdict, a fault or an error carried.
     Explain(ExplainArgs),
     /// Allow the commands of a project's configuration to run, by their exact hash.

@@ -3,6 +3,7 @@
 pub mod args;
 mod audit;
 mod check;
+mod cite;
 mod completions;
 mod demo;
 mod documents;
@@ -11,6 +12,7 @@ mod episode;
 mod error;
 mod explain;
 mod export;
+mod fresh_file;
 mod hook;
 mod init;
 mod log;
@@ -19,6 +21,7 @@ mod progress;
 mod recheck;
 mod run;
 mod source;
+mod stored;
 mod trust;
 mod verify;
 
@@ -39,6 +42,8 @@ use args::{Cli, Command};
 pub const EXIT_USAGE: u8 = 64;
 /// Wrong usage of `probity audit`, whose other codes speak of records.
 pub const EXIT_AUDIT_USAGE: u8 = 2;
+/// The process was interrupted before there was anything to say.
+pub const EXIT_INTERRUPTED: u8 = 130;
 /// The run stopped without an outcome: the store failed, or another process took it over.
 pub const EXIT_STOPPED: u8 = 74;
 
@@ -96,6 +101,7 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Hook(args) => hook::hook(&args, &programs).await,
         Command::Init(args) => init::init(&args, &programs).await,
         Command::Check(args) => check::check(&args, &programs).await,
+        Command::Cite(args) => cite::cite(&args, &programs).await,
         Command::Explain(args) => explain::explain(&args, &programs).await,
         Command::Trust(args) => trust::trust(&args, &programs).await,
         Command::Demo(args) => demo::demo(&args, &programs).await,
@@ -137,6 +143,7 @@ const fn wants_json(command: &Command) -> bool {
         Command::Export(args) => args.json,
         Command::Init(args) => args.json,
         Command::Check(args) => args.json,
+        Command::Cite(args) => args.json,
         Command::Explain(args) => args.json,
         Command::Trust(args) => args.json,
         Command::Demo(args) => args.json,
