@@ -24,18 +24,11 @@ pub struct BundlePolicy {
     /// Whether content may be missing. If not, that is an error; if so, the bundle comes to integrity
     /// only at best.
     pub allow_redacted: bool,
-    /// Under what the log is audited.
-    pub log: LogPolicy,
 }
 
 impl Default for BundlePolicy {
     fn default() -> Self {
-        Self {
-            public_key: None,
-            require_signature: false,
-            allow_redacted: true,
-            log: LogPolicy::default(),
-        }
+        Self { public_key: None, require_signature: false, allow_redacted: true }
     }
 }
 
@@ -83,19 +76,21 @@ fn opened_draft(opened: &Opened, name: &str, policy: &BundlePolicy, found: Failu
     }
     super::episode::check(opened, records.as_ref(), &mut draft.failures);
     count(opened, policy, &mut draft);
-    log::audit_within(log, LOG, opened, &policy.log, &mut draft);
+    log::audit_within(log, LOG, opened, &LogPolicy::default(), &mut draft);
     draft
 }
 
 /// The checks of a bundle. One that nobody asked for is not listed: it did not pass.
 fn checks(policy: &BundlePolicy, has_episode: bool) -> Vec<&'static str> {
-    let mut checks = vec![CONTAINER, rule::MANIFEST, DIGESTS, CONTENT, rule::STATEMENT];
+    let mut checks = vec![CONTAINER, rule::MANIFEST, DIGESTS, rule::STATEMENT];
     if policy.require_signature || policy.public_key.is_some() {
         checks.push(SIGNATURE);
     }
     if has_episode {
         checks.push(EPISODE);
     }
+    // The log of a bundle is sealed and its content is asked for, whatever the policy.
+    checks.extend(LogPolicy::default().checks());
     checks
 }
 

@@ -1,5 +1,6 @@
 //! A bundle, opened: its container read to the end and every byte held against the manifest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -9,7 +10,7 @@ use probity_report::{Failures, Place};
 
 use super::container::{Standing, Unpacker};
 use super::log_stub::{Blob, Content};
-use super::manifest::{ContentState, Listed, Manifest};
+use super::manifest::{Listed, Manifest};
 use super::rule::{self, Refusal};
 use super::{BLOBS, LOG, MANIFEST, MAX_MANIFEST_BYTES};
 
@@ -52,18 +53,18 @@ impl Opened {
 }
 
 /// The content of an opened bundle. Content that does not have its digest is handed on all the same:
-/// whoever asks holds it against the digest that it asked for.
+/// whoever asks holds it against the digest that it asked for. What the manifest lists as not there is
+/// withheld: the bundle's own audit says why.
 impl Content for Opened {
-    fn blob(&self, digest: &Digest) -> Blob {
+    fn blob(&self, digest: &Digest) -> Blob<'_> {
         let name = format!("{BLOBS}{digest}");
         if let Some(bytes) = self.entry(&name) {
-            return Blob::Bytes(bytes.to_vec());
+            return Blob::Bytes(Cow::Borrowed(bytes));
         }
         let items = &self.manifest.content;
-        let found = items.binary_search_by(|item| item.name.cmp(&name));
-        match found.ok().and_then(|at| items.get(at)).map(|item| item.state) {
-            Some(ContentState::Redacted) => Blob::Withheld,
-            _ => Blob::Absent,
+        match items.binary_search_by(|item| item.name.cmp(&name)) {
+            Ok(_) => Blob::Withheld,
+            Err(_) => Blob::Absent,
         }
     }
 }

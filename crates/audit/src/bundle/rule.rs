@@ -2,14 +2,15 @@
 
 use probity_report::{Failures, Place, Rule};
 
-/// Checks of a bundle, in the order in which a report lists them. Those of the log stand behind.
+/// Checks of a bundle, in the order in which a report lists them. Those of the log stand behind, and
+/// that of its content is one with the bundle's.
 pub(crate) const CONTAINER: &str = "container";
 pub(crate) const MANIFEST: &str = "manifest";
 pub(crate) const DIGESTS: &str = "digests";
-pub(crate) const CONTENT: &str = "content";
 pub(crate) const STATEMENT: &str = "statement";
 pub(crate) const SIGNATURE: &str = "signature";
 pub(crate) const EPISODE: &str = "episode";
+pub(crate) const CONTENT: &str = "content";
 
 /// The first thing that makes the rest of a container unreadable.
 #[derive(Debug, Clone)]

@@ -197,7 +197,7 @@ fn known(name: String, bytes: Option<&[u8]>) -> Item {
 fn blob(input: &BundleInput, name: &str) -> Option<Vec<u8>> {
     let digest = name.strip_prefix(BLOBS)?.parse().ok()?;
     match input.content.blob(&digest) {
-        Blob::Bytes(bytes) => Some(bytes.to_vec()),
+        Blob::Bytes(bytes) => Some(bytes.into_owned()),
         Blob::Withheld | Blob::Absent => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use probity_audit::bundle::BundlePolicy;
 use probity_report::Verdict;
+use proptest::prelude::*;
 
 use crate::{audit_with, bundle, find, public_key, sample, signing_key};
 
@@ -43,6 +44,34 @@ fn no_bit_can_be_flipped() {
 /// The first header of a blob: names in the manifest stand within a line.
 fn first_blob(bytes: &[u8]) -> usize {
     (0..bytes.len()).step_by(512).find(|at| bytes[*at..].starts_with(b"blobs/")).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Bytes put in, taken out or written over anywhere.
+    #[test]
+    fn no_run_of_bytes_can_be_exchanged(
+        at in any::<prop::sample::Index>(),
+        removed in 0_usize..2000,
+        added in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let bytes = bundle(&sample::decision(), None);
+        let start = at.index(bytes.len());
+        let end = (start + removed).min(bytes.len());
+        let mut changed = bytes.clone();
+        changed.splice(start..end, added);
+        prop_assume!(changed != bytes);
+        let verdict = audit_with(&changed, &BundlePolicy::default()).verdict;
+        prop_assert!(!matches!(verdict, Verdict::Valid | Verdict::IntegrityOnly), "{verdict:?}");
+    }
+
+    /// Whatever the bytes, they are read to an end and are no bundle.
+    #[test]
+    fn any_bytes_are_malformed(bytes in prop::collection::vec(any::<u8>(), 0..4000)) {
+        let verdict = audit_with(&bytes, &BundlePolicy::default()).verdict;
+        prop_assert_eq!(verdict, Verdict::Malformed);
+    }
 }
 
 /// All bits of all bytes, without a key: the digests alone must show each.

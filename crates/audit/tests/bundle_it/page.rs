@@ -4,7 +4,8 @@ use probity_audit::bundle::Inclusion;
 use probity_audit::page::{
     MAX_CONTENT_CHARS, MAX_ROWS, Row, Shown, Timeline, bundle_timeline, render_page,
 };
-use probity_core::Digest;
+use probity_core::{Digest, Entry, Event};
+use probity_record::Chain;
 use probity_report::{Draft, Failures, Place, Rule, SubjectKind, VerificationReport};
 
 use crate::sample::SECRET;
@@ -136,7 +137,7 @@ fn content_is_shown_only_where_it_is_included() {
 }
 
 #[test]
-fn long_content_and_long_runs_are_cut() {
+fn long_content_is_cut() {
     let mut sample = sample::plain();
     let long = "é".repeat(MAX_CONTENT_CHARS + 1);
     let claims = probity_record::read_jsonl(&sample.log).unwrap().entries;
@@ -151,8 +152,26 @@ fn long_content_and_long_runs_are_cut() {
         assert_eq!(text.chars().count(), MAX_CONTENT_CHARS + 1);
         assert!(text.ends_with('…'));
     }
-    assert!(MAX_ROWS < 10_000);
     assert!(Timeline::of(&sample.log[..sample.log.len() - 1], &sample).is_none());
+}
+
+/// A log of more events than a page shows.
+#[test]
+fn a_long_run_is_cut() {
+    let sample = sample::plain();
+    let opened = probity_record::read_jsonl(&sample.log).unwrap().entries.remove(0);
+    let mut chain = Chain::new("run-plain".parse().unwrap());
+    let mut log = chain.append(&opened).unwrap().into_bytes();
+    for interruptions in 0..MAX_ROWS + 1 {
+        let interruptions = u32::try_from(interruptions).unwrap();
+        let event = Event::RunResumed { interruptions };
+        log.push(b'\n');
+        log.extend(chain.append(&Entry { at_ms: 1, event }).unwrap().into_bytes());
+    }
+    log.push(b'\n');
+    let timeline = Timeline::of(&log, &sample).unwrap();
+    assert_eq!((timeline.rows.len(), timeline.left_off), (MAX_ROWS, 2));
+    assert!(render_page(&report("x"), Some(&timeline)).contains("2000 events; 2 more"));
 }
 
 #[test]

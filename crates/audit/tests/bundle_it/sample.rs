@@ -27,8 +27,8 @@ pub(crate) struct Sample {
 }
 
 impl Content for Sample {
-    fn blob(&self, digest: &Digest) -> Blob {
-        self.blobs.get(digest).map_or(Blob::Absent, |bytes| Blob::Bytes(bytes.clone()))
+    fn blob(&self, digest: &Digest) -> Blob<'_> {
+        self.blobs.get(digest).map_or(Blob::Absent, |bytes| Blob::Bytes(bytes.into()))
     }
 }
 
