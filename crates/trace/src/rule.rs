@@ -2,7 +2,7 @@
 
 use probity_report::Rule;
 
-use crate::{identity, lifecycle, plan, read, tool};
+use crate::{answer, claim, evidence, identity, lifecycle, plan, read, tool};
 
 /// The checks of a trace audit, in the order of the report.
 pub const CHECKS: [&str; 13] = [
@@ -24,5 +24,15 @@ pub const CHECKS: [&str; 13] = [
 /// Every rule, in the order of `docs/traces.md`.
 #[must_use]
 pub fn rules() -> Vec<&'static Rule> {
-    [read::RULES, identity::RULES, lifecycle::RULES, plan::RULES, tool::RULES].concat()
+    [
+        read::RULES,
+        identity::RULES,
+        lifecycle::RULES,
+        plan::RULES,
+        tool::RULES,
+        evidence::RULES,
+        claim::RULES,
+        answer::RULES,
+    ]
+    .concat()
 }

@@ -2,9 +2,7 @@
 
 use probity_report::Failures;
 
-use crate::answer::Answers;
 use crate::claim::Claims;
-use crate::evidence::Evidences;
 use crate::identity::Identity;
 use crate::lifecycle::Lifecycle;
 use crate::model::{Body, Event};
@@ -23,9 +21,7 @@ pub(super) struct Course<'s> {
     binding: Binding,
     tools: Tools,
     identity: Identity,
-    evidences: Evidences,
     claims: Claims,
-    answers: Answers,
     provenance: Provenance,
     /// `None` once it cannot be known: a record was not read.
     trace_id: Option<TraceId>,
@@ -63,9 +59,7 @@ impl<'s> Course<'s> {
             binding: Binding::default(),
             tools: Tools::default(),
             identity: Identity::default(),
-            evidences: Evidences::default(),
             claims: Claims::default(),
-            answers: Answers::default(),
             provenance: Provenance::default(),
             // Without a header the first record is an event like any other.
             is_behind_header: scene.header.line.is_empty(),
@@ -123,16 +117,14 @@ impl<'s> Course<'s> {
     }
 
     /// The families, in the order in which they look.
-    fn families(&mut self) -> [(&'s Scene<'s>, &mut dyn Family); 8] {
+    fn families(&mut self) -> [(&'s Scene<'s>, &mut dyn Family); 6] {
         let scene = self.scene;
         [
             (scene, &mut self.lifecycle),
             (scene, &mut self.binding),
             (scene, &mut self.tools),
             (scene, &mut self.identity),
-            (scene, &mut self.evidences),
             (scene, &mut self.claims),
-            (scene, &mut self.answers),
             (scene, &mut self.provenance),
         ]
     }
