@@ -1,16 +1,132 @@
-//! Provenance: every piece of evidence is the stated slice of the stated document.
+//! Provenance: every piece of evidence is the stated slice of the stated document, and what was
+//! found for a question is what the corpus gives for it.
+//!
+//! A run without a corpus has no `provenance` folder, and says nothing of one.
 
-use probity_report::Failures;
+mod chunk;
+mod copy;
+mod corpus;
+mod index;
+mod library;
+mod line;
+mod parameters;
+mod result;
+mod runtime;
+mod search;
 
-use crate::model::Event;
+use std::collections::HashMap;
+
+use probity_report::{Failures, Rule};
+
+use crate::identity::Key;
+use crate::model::{Body, Event, Evidence, Output};
 use crate::scene::{Family, Scene};
+
+use copy::Copies;
+use library::Library;
+use result::Question;
+
+const CHECK: &str = "provenance";
+
+static NOT_LISTED: Rule = Rule::error(
+    "trace_evidence_not_listed",
+    CHECK,
+    "evidence that is no chunk of a document of the corpus",
+)
+.under("INV-EVD-001");
+
+/// What is found of provenance, besides the shape of its documents.
+pub(crate) static RULES: &[&Rule] = &[
+    &NOT_LISTED,
+    &copy::DIFFERS,
+    &copy::ABSENT,
+    &library::MISSING,
+    &library::SHA256,
+    &library::LIMIT,
+    &line::TOO_LONG,
+    &parameters::CONFIG,
+    &parameters::CONSTRAINT,
+    &corpus::EMPTY,
+    &chunk::SLICE,
+    &chunk::ORDER,
+    &chunk::LEFT_OUT,
+    &index::DIFFERS,
+    &result::RANKING,
+    &result::FIELD,
+    &result::COUNT,
+    &runtime::CONFIG,
+];
 
 /// Corpus, index, chunks and what the trace says of them.
 #[derive(Debug, Default)]
-pub(crate) struct Provenance {}
+pub(crate) struct Provenance {
+    /// `None` until the first event.
+    ground: Option<Ground>,
+    /// What was asked, by the id of the call; until it is answered.
+    questions: HashMap<Key, Question>,
+}
+
+/// What the run directory has.
+#[derive(Debug)]
+struct Ground {
+    copies: Copies,
+    /// `None` without a corpus, or where it cannot be read; that was told.
+    library: Option<Library>,
+}
 
 impl Family for Provenance {
-    fn event(&mut self, _scene: &Scene, _event: &Event, _failures: &mut Failures) {}
+    fn event(&mut self, scene: &Scene, event: &Event, failures: &mut Failures) {
+        let ground = self.ground.get_or_insert_with(|| Ground::read(scene, failures));
+        match &event.body {
+            Body::ToolCalled(call) if ground.library.is_some() => {
+                self.questions.insert(Key::of(&call.id), Question::of(call));
+            }
+            Body::ToolReturned(returned) => {
+                ground.copies.result(event, returned, failures);
+                let question = self.questions.remove(&Key::of(&returned.call_id));
+                if let Some(library) = &mut ground.library {
+                    result::check(library, question.as_ref(), event, returned, failures);
+                }
+            }
+            Body::StepFinished(Output::Gather { retrieval_provenance, .. }) => {
+                ground.copies.output(event, *retrieval_provenance, failures);
+            }
+            Body::EvidenceRegistered(evidence) => {
+                if let Some(library) = &ground.library {
+                    check_evidence(library, event, evidence, failures);
+                }
+            }
+            _ => {}
+        }
+    }
 
-    fn finish(&mut self, _scene: &Scene, _failures: &mut Failures) {}
+    fn finish(&mut self, scene: &Scene, failures: &mut Failures) {
+        let ground = self.ground.get_or_insert_with(|| Ground::read(scene, failures));
+        ground.copies.finish(failures);
+        runtime::check(scene, ground.copies.declared(), failures);
+    }
+}
+
+impl Ground {
+    fn read(scene: &Scene, failures: &mut Failures) -> Self {
+        let copies = Copies::read(scene, failures);
+        let library =
+            copies.declared().and_then(|declared| Library::read(scene, declared, failures));
+        Self { copies, library }
+    }
+}
+
+fn check_evidence(library: &Library, event: &Event, evidence: &Evidence, failures: &mut Failures) {
+    let is_listed = crate::identity::digest(&evidence.chunk_id).is_some_and(|digest| {
+        library
+            .chunks_of(digest)
+            .any(|chunk| chunk.span() == evidence.span && library.uri(chunk) == evidence.uri)
+    });
+    if !is_listed {
+        let text = format!(
+            "no chunk {} at {}-{} of {}",
+            evidence.chunk_id, evidence.span.0, evidence.span.1, evidence.uri
+        );
+        failures.add(&NOT_LISTED, event.place("/evidence"), text);
+    }
 }
