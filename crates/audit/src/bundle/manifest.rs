@@ -130,9 +130,6 @@ impl Manifest {
         if self.statement.name != STATEMENT {
             return Err(shape("/statement/name", "the statement has another name"));
         }
-        if self.statement.bytes > MAX_STATEMENT_BYTES {
-            return Err(too_large("/statement/bytes", self.statement.bytes, MAX_STATEMENT_BYTES));
-        }
         Ok(())
     }
 
@@ -170,19 +167,29 @@ impl Manifest {
     }
 
     fn check_size(&self) -> Result<(), Refusal> {
+        match self.over() {
+            None => Ok(()),
+            Some((what, found, max)) => {
+                let message = format!("{what}: {found}, at most {max} are read");
+                Err(Refusal::new(&rule::TOO_LARGE, Place::file(MANIFEST), message))
+            }
+        }
+    }
+
+    /// The first bound that it breaks: what there is too much of, how much, and the bound. Content
+    /// that was left out counts as an entry, so that a bundle and its redaction are both read.
+    pub(super) fn over(&self) -> Option<(String, u64, u64)> {
         let entries = self.entries();
-        let count = entries.len().saturating_add(1);
-        if count > MAX_ENTRIES {
-            return Err(too_large("", count as u64, MAX_ENTRIES as u64));
-        }
-        if let Some(entry) = entries.iter().find(|entry| entry.bytes > MAX_ENTRY_BYTES) {
-            return Err(too_large(&entry.name, entry.bytes, MAX_ENTRY_BYTES));
-        }
+        let count = self.proof.files.len().saturating_add(self.content.len()).saturating_add(2);
         let total = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.bytes));
-        if total > MAX_BUNDLE_BYTES {
-            return Err(too_large("", total, MAX_BUNDLE_BYTES));
-        }
-        Ok(())
+        let bounds = [
+            ("entries", count as u64, MAX_ENTRIES as u64),
+            ("bytes of the statement", self.statement.bytes, MAX_STATEMENT_BYTES),
+            ("bytes of all entries", total, MAX_BUNDLE_BYTES),
+        ];
+        let bounds = bounds.into_iter().map(|(what, found, max)| (what.to_owned(), found, max));
+        let each = entries.into_iter().map(|entry| (entry.name, entry.bytes, MAX_ENTRY_BYTES));
+        bounds.chain(each).find(|(_, found, max)| found > max)
     }
 }
 
@@ -237,10 +244,4 @@ fn is_schema(name: &str) -> bool {
 
 fn shape(pointer: &str, message: &str) -> Refusal {
     Refusal::new(&rule::MANIFEST_SHAPE, Place::file(MANIFEST).pointer(pointer), message)
-}
-
-fn too_large(what: &str, found: u64, max: u64) -> Refusal {
-    let what = if what.is_empty() { "the bundle" } else { what };
-    let message = format!("{what}: {found}, at most {max} are read");
-    Refusal::new(&rule::TOO_LARGE, Place::file(MANIFEST), message)
 }

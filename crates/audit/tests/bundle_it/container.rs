@@ -1,6 +1,8 @@
 //! The container: what another program makes of it, and what no other program may make it.
 
+use probity_audit::bundle::MAX_ENTRIES;
 use probity_report::Verdict;
+use serde_json::json;
 
 use crate::{audit, bundle, codes, sample};
 
@@ -165,6 +167,31 @@ fn a_large_claim_is_refused_before_it_is_read() {
     let mut large = header("manifest.json", b'0', 0);
     large[124..136].copy_from_slice(b"00040000000\0");
     assert_eq!(codes(&audit(&spelled(large))), ["bundle_truncated"]);
+}
+
+/// One item more than the bound, left out or not.
+#[test]
+fn too_many_entries_are_not_read() {
+    let mut entries = unpack(&bundle(&sample::plain(), None));
+    let whole: serde_json::Value = serde_json::from_slice(&entries[0].bytes).unwrap();
+    let listed = whole["proof"]["files"].as_array().unwrap().len() + 2;
+    let most = MAX_ENTRIES - listed;
+    // The blobs of the log are then not those that are listed.
+    for (count, code) in [(most, "bundle_entry_unlisted"), (most + 1, "bundle_too_large")] {
+        let digests: Vec<String> = (0..count).map(|at| format!("{at:064x}")).collect();
+        let mut manifest = whole.clone();
+        manifest["proof"]["content"] = digests
+            .iter()
+            .map(|sha256| json!({ "name": format!("blobs/{sha256}"), "sha256": sha256 }))
+            .collect();
+        manifest["content"] = digests
+            .iter()
+            .map(|sha256| json!({ "name": format!("blobs/{sha256}"), "state": "included", "bytes": 0 }))
+            .collect();
+        entries[0].bytes = probity_record::canonical::to_canonical(&manifest).unwrap();
+        let report = audit(&repack(&entries));
+        assert_eq!(codes(&report), [code]);
+    }
 }
 
 #[test]
