@@ -9,6 +9,8 @@ const ORDER: &str = "INV-ORD-001";
 /// Rules on the file, on the graph, on the binding.
 pub(crate) static RULES: &[&Rule] = &[
     &JSON,
+    &NUMBER,
+    &SURROGATE,
     &LIMIT,
     &KEY_TWICE,
     &WRAPPED,
@@ -42,6 +44,10 @@ pub(crate) static RULES: &[&Rule] = &[
 
 pub(super) static JSON: Rule =
     Rule::malformed("trace_plan_json", "json", "a plan that is no JSON document");
+pub(super) static NUMBER: Rule =
+    Rule::error("trace_plan_number", "json", "a number that not every reader keeps");
+pub(super) static SURROGATE: Rule =
+    Rule::error("trace_plan_surrogate", "json", "an escape for half a character");
 pub(super) static LIMIT: Rule =
     Rule::limit("trace_plan_limit", "json", "a plan beyond what is read");
 pub(super) static KEY_TWICE: Rule =
@@ -49,12 +55,14 @@ pub(super) static KEY_TWICE: Rule =
 pub(super) static WRAPPED: Rule =
     Rule::error("trace_plan_wrapped", "json", "a plan inside another document, not on its own");
 pub(super) static KEY_UNKNOWN: Rule =
-    Rule::error("trace_plan_key_unknown", "json", "a key that plans do not have");
+    Rule::error("trace_plan_key_unknown", "json", "a key that plans do not have").under(SCHEMA);
 pub(super) static KEY_MISSING: Rule =
-    Rule::error("trace_plan_key_missing", "json", "a key that every plan has is missing");
+    Rule::error("trace_plan_key_missing", "json", "a key that every plan has is missing")
+        .under(SCHEMA);
 pub(super) static TYPE: Rule =
-    Rule::error("trace_plan_type", "json", "a value of the wrong JSON type");
-pub(super) static KIND: Rule = Rule::error("trace_plan_kind", "json", "a kind that no step has");
+    Rule::error("trace_plan_type", "json", "a value of the wrong JSON type").under(SCHEMA);
+pub(super) static KIND: Rule =
+    Rule::error("trace_plan_kind", "json", "a kind that no step has").under(SCHEMA);
 pub(super) static EMPTY: Rule = Rule::error("trace_plan_empty", CHECK, "a plan without steps");
 pub(super) static STEP_KIND: Rule =
     Rule::error("trace_plan_step_kind", CHECK, "instructions of another kind than their step");

@@ -6,8 +6,8 @@ use std::fmt;
 use probity_report::Failures;
 
 use super::rule::{
-    EMPTY, JSON, KEY_MISSING, KEY_TWICE, KEY_UNKNOWN, KIND, LIMIT, STEP_KIND, TYPE, UNCANONICAL,
-    WRAPPED,
+    EMPTY, JSON, KEY_MISSING, KEY_TWICE, KEY_UNKNOWN, KIND, LIMIT, NUMBER, STEP_KIND, SURROGATE,
+    TYPE, UNCANONICAL, WRAPPED,
 };
 use super::{KINDS, Node, Plan, Request, place, place_of, word};
 use crate::identity;
@@ -42,8 +42,8 @@ pub(super) fn read(text: &str, failures: &mut Failures) -> Option<Read> {
 fn tell_broken(broken: Broken, failures: &mut Failures) {
     let (rule, message) = match broken.fault {
         Fault::Syntax(expected) => (&JSON, format!("expected {expected}")),
-        Fault::Number => (&JSON, "a number that is not read".to_owned()),
-        Fault::Surrogate => (&JSON, "half a surrogate pair".to_owned()),
+        Fault::Number => (&NUMBER, "integers are at most 2^53 - 1 from zero".to_owned()),
+        Fault::Surrogate => (&SURROGATE, SURROGATE.finds.to_owned()),
         Fault::TooDeep => (&LIMIT, "nested too deep".to_owned()),
         Fault::TooMany => (&LIMIT, "too many values".to_owned()),
     };

@@ -1,1 +1,17 @@
 //! Behaviour of the trace auditor through its public face.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that breaks should say so at once"
+)]
+
+mod identity;
+mod lifecycle;
+mod plan;
+mod plan_reference;
+mod plan_tamper;
+mod reading;
+mod reading_shapes;
+mod reading_stream;
+mod tool;
