@@ -2,7 +2,9 @@
 
 use probity_report::Rule;
 
-use crate::{answer, claim, evidence, identity, lifecycle, plan, read, tool};
+use crate::{
+    answer, claim, evidence, identity, lifecycle, plan, provenance, read, seal, spec, tool,
+};
 
 /// The checks of a trace audit, in the order of the report.
 pub const CHECKS: [&str; 13] = [
@@ -27,12 +29,15 @@ pub fn rules() -> Vec<&'static Rule> {
     [
         read::RULES,
         identity::RULES,
+        spec::RULES,
+        seal::RULES,
         lifecycle::RULES,
         plan::RULES,
         tool::RULES,
         evidence::RULES,
         claim::RULES,
         answer::RULES,
+        provenance::RULES,
     ]
     .concat()
 }

@@ -10,7 +10,7 @@ mod trace_id;
 
 use std::collections::BTreeMap;
 
-use probity_report::{Draft, Failures, Reading, SubjectKind, VerificationReport};
+use probity_report::{Draft, Failures, Place, Reading, SubjectKind, VerificationReport};
 use serde_json::Value as Json;
 
 use crate::model::TRACE;
@@ -18,14 +18,16 @@ use crate::plan::Plan;
 use crate::read::{HEADER_MISSING, RecordKind};
 use crate::rule::CHECKS;
 use crate::scene::{Header, Scene};
-use crate::seal::{self, TraceSums};
-use crate::spec::Spec;
+use crate::seal::{self, Known, TraceSums};
+use crate::spec::{SPEC, Spec};
 use crate::{RunFiles, TracePolicy};
 
 use course::Course;
 use piece::Piece;
-use reader::{Reader, Sums};
+use reader::Reader;
 use trace_id::TraceId;
+
+const PLAN: &str = "plan.json";
 
 /// The largest `plan.json` that is read, in bytes.
 pub const MAX_PLAN_BYTES: u64 = 256 << 20;
@@ -63,13 +65,18 @@ impl TraceAuditor {
             draft.binds.insert("manifest_sha256", digest);
         }
         let mut failures = Failures::new();
-        let plan = document::read(files, "plan.json", MAX_PLAN_BYTES, &mut failures);
+        let mut known = Known::default();
+        let plan = document::read(files, PLAN, MAX_PLAN_BYTES, &mut failures);
         let plan = plan.and_then(|document| {
-            draft.binds.insert("plan_sha256", document.sha256);
+            draft.binds.insert("plan_sha256", hex::encode(document.sha256));
+            known.insert(PLAN, document.sha256);
             Plan::read(&document.text, &mut failures)
         });
-        let spec = document::read(files, "spec.json", MAX_SPEC_BYTES, &mut failures);
-        let spec = spec.and_then(|document| Spec::read(&document.text, &mut failures));
+        let spec = document::read(files, SPEC, MAX_SPEC_BYTES, &mut failures);
+        let spec = spec.and_then(|document| {
+            known.insert(SPEC, document.sha256);
+            Spec::read(&document.text, &mut failures)
+        });
         // What could not be read was told; a check without its ground did not pass, told or not.
         for (check, is_there) in [("plan", plan.is_some()), ("policy", spec.is_some())] {
             if !is_there {
@@ -82,7 +89,7 @@ impl TraceAuditor {
         match Reader::open(files) {
             Ok(reader) => {
                 let ground = Ground { files, plan: plan.as_ref(), spec: spec.as_ref() };
-                self.trace(reader, &ground, &mut draft, &mut failures);
+                self.trace(reader, &ground, known, (&mut draft, &mut failures));
             }
             Err(error) => {
                 document::tell(TRACE, &error, &mut failures);
@@ -98,8 +105,8 @@ impl TraceAuditor {
         &self,
         mut reader: Reader,
         ground: &Ground,
-        draft: &mut Draft,
-        failures: &mut Failures,
+        known: Known,
+        (draft, failures): (&mut Draft, &mut Failures),
     ) {
         let mut first = Piece::default();
         let has_more = reader.fill(&mut first);
@@ -120,12 +127,19 @@ impl TraceAuditor {
         }
         let trace = reader.finish();
         let end = course.finish(failures);
-        bind(draft, &trace, end.counts);
+        draft.metrics.extend([("lines", trace.lines), ("trace_bytes", trace.bytes)]);
+        draft.metrics.extend(end.counts);
+        if !trace.is_whole {
+            // It was told. Sums of a part say nothing of the whole.
+            draft.skip("seal");
+            return;
+        }
+        draft.binds.insert("trace_sha256", trace.sha256.clone());
         let sums = TraceSums {
             file_sha256: trace.sha256,
             trace_id: end.trace_id,
             evidence_order: end.evidence_order,
-            ..TraceSums::default()
+            known,
         };
         seal::check(&scene, &sums, failures);
     }
@@ -158,15 +172,8 @@ fn header(first: &Piece, failures: &mut Failures) -> (Header, Option<TraceId>) {
     match record {
         Some(record) => (record.header(failures), TraceId::begin(record.value)),
         None => {
-            let place = probity_report::Place::file(TRACE);
-            failures.add(&HEADER_MISSING, place, HEADER_MISSING.finds);
+            failures.add(&HEADER_MISSING, Place::file(TRACE), HEADER_MISSING.finds);
             (Header::default(), None)
         }
     }
-}
-
-fn bind(draft: &mut Draft, trace: &Sums, counts: [(&'static str, u64); 6]) {
-    draft.binds.insert("trace_sha256", trace.sha256.clone());
-    draft.metrics.extend([("lines", trace.lines), ("trace_bytes", trace.bytes)]);
-    draft.metrics.extend(counts);
 }

@@ -11,8 +11,7 @@ use crate::{FileError, RunFiles};
 /// A file of text.
 pub(super) struct Document {
     pub(super) text: String,
-    /// Lower-case hex.
-    pub(super) sha256: String,
+    pub(super) sha256: [u8; 32],
 }
 
 /// Reads a file of text. `None` if it cannot be read, which is told.
@@ -27,7 +26,7 @@ pub(super) fn read(
         tell(path, &error, failures);
         return None;
     }
-    let sha256 = hex::encode(Sha256::digest(&bytes));
+    let sha256 = Sha256::digest(&bytes).into();
     match String::from_utf8(bytes) {
         Ok(text) => Some(Document { text, sha256 }),
         Err(error) => {

@@ -25,6 +25,7 @@ pub(super) struct Reader<'r> {
     lines: u64,
     bytes: u64,
     is_at_end: bool,
+    is_whole: bool,
 }
 
 /// What the file comes to.
@@ -34,6 +35,8 @@ pub(super) struct Sums {
     pub(super) sha256: String,
     pub(super) lines: u64,
     pub(super) bytes: u64,
+    /// False if the file broke off in the middle. It was told.
+    pub(super) is_whole: bool,
 }
 
 impl<'r> Reader<'r> {
@@ -50,6 +53,7 @@ impl<'r> Reader<'r> {
             lines: 0,
             bytes: 0,
             is_at_end: false,
+            is_whole: true,
         })
     }
 
@@ -81,7 +85,7 @@ impl<'r> Reader<'r> {
     /// What the file comes to. It was read to its end.
     pub(super) fn finish(self) -> Sums {
         let sha256 = hex::encode(self.sha256.finalize());
-        Sums { sha256, lines: self.lines, bytes: self.bytes }
+        Sums { sha256, lines: self.lines, bytes: self.bytes, is_whole: self.is_whole }
     }
 
     /// Reads on behind what is there. What cannot be read is told, and is the end.
@@ -93,7 +97,7 @@ impl<'r> Reader<'r> {
         self.bytes = self.bytes.saturating_add(fresh.len() as u64);
         self.is_at_end = (fresh.len() as u64) < PIECE_BYTES;
         if let Err(error) = read {
-            self.is_at_end = true;
+            (self.is_at_end, self.is_whole) = (true, false);
             piece.leave_unread();
             let failures: &mut Failures = piece.failures();
             document::tell(TRACE, &FileError::Io(error.to_string()), failures);
