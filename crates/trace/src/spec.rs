@@ -9,11 +9,8 @@ use crate::tape::{Kind, Tape};
 /// Name of the problem in a run directory.
 pub(crate) const SPEC: &str = "spec.json";
 
-static ID: Rule = Rule::error(
-    "trace_id_spec",
-    "content_ids",
-    "a problem whose id is not that of its content",
-);
+static ID: Rule =
+    Rule::error("trace_id_spec", "content_ids", "a problem whose id is not that of its content");
 
 /// What is found of problems, besides their shape.
 pub(crate) static RULES: &[&Rule] = &[&ID];

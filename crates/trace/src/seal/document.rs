@@ -97,12 +97,7 @@ impl<'f> Desk<'f> {
     }
 
     /// A desk for a document that is a line of a file.
-    pub(crate) fn line(
-        file: &'f str,
-        line: u64,
-        offset: u64,
-        failures: &'f mut Failures,
-    ) -> Self {
+    pub(crate) fn line(file: &'f str, line: u64, offset: u64, failures: &'f mut Failures) -> Self {
         Self { file, line: Some(line), offset, failures }
     }
 
@@ -228,8 +223,7 @@ impl<'f> Desk<'f> {
     /// 64 lower-case hex digits.
     pub(crate) fn digest(&mut self, value: Value, at: fmt::Arguments) -> Option<[u8; 32]> {
         let Some(text) = value.text() else { return self.wrong(value, at, "a string") };
-        crate::identity::digest(&text)
-            .or_else(|| self.unfit(value, at, "64 lower-case hex digits"))
+        crate::identity::digest(&text).or_else(|| self.unfit(value, at, "64 lower-case hex digits"))
     }
 
     /// The one value that may stand there, as JSON.

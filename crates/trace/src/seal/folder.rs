@@ -11,11 +11,8 @@ use super::manifest::MANIFEST;
 
 const CHECK: &str = "seal";
 
-pub(super) static NOT_REGULAR: Rule = Rule::error(
-    "trace_file_not_regular",
-    CHECK,
-    "a link, a pipe or a device in a run directory",
-);
+pub(super) static NOT_REGULAR: Rule =
+    Rule::error("trace_file_not_regular", CHECK, "a link, a pipe or a device in a run directory");
 pub(super) static UNLISTED: Rule =
     Rule::error("trace_file_unlisted", CHECK, "a file that the manifest does not list");
 pub(super) static AFTER_SEAL: Rule = Rule::warning(

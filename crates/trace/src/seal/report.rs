@@ -66,8 +66,7 @@ fn check_root(desk: &mut Desk, root: Value) -> Option<()> {
     if canonical(metrics) != right {
         desk.differs(&DIFFERS, metrics, format_args!("/summary_metrics"), right, metrics.raw());
     }
-    let text =
-        format!("{{\"checks\":{},\"failures\":{}}}", canonical(checks), canonical(found));
+    let text = format!("{{\"checks\":{},\"failures\":{}}}", canonical(checks), canonical(found));
     let right = hex::encode(Sha256::digest(text));
     if id.text().as_deref() != Some(&right) {
         desk.differs(&DIFFERS, id, format_args!("/id"), right, id.raw());
