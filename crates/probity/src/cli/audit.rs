@@ -22,15 +22,16 @@ use self::tally::Tally;
 use self::work::{Made, Workshop};
 use super::args::AuditArgs;
 use super::documents::ordered;
+use super::fresh_file::{self, refuse_existing};
 use super::present::{self, Style};
 use super::run::cancel_on_signal;
-use super::{CliError, EXIT_AUDIT_USAGE, EXIT_STOPPED};
+use super::{CliError, EXIT_AUDIT_USAGE, EXIT_INTERRUPTED, EXIT_STOPPED};
 use crate::location::Programs;
 
 /// Threads that audit, where nobody says how many.
 const MAX_THREADS: usize = 8;
-/// The exit code of a process that was interrupted.
-const EXIT_INTERRUPTED: u8 = 130;
+
+const ONE_PAGE: &str = "--html shows one record; name that one alone";
 
 /// Audits records.
 ///
@@ -38,6 +39,7 @@ const EXIT_INTERRUPTED: u8 = 130;
 /// [`CliError`] if a key, an envelope or a pack cannot be used, or standard output cannot be
 /// written. Whatever is wrong with a record is in its report.
 pub(super) async fn audit(args: &AuditArgs, _: &Programs) -> Result<u8, CliError> {
+    args.html.as_deref().map_or(Ok(()), refuse_existing)?;
     let workshop = Workshop::of(args)?;
     let subjects = subjects(args).await?;
     let threads = match args.threads {
@@ -48,18 +50,18 @@ pub(super) async fn audit(args: &AuditArgs, _: &Programs) -> Result<u8, CliError
     let live = screen.live();
     let tally = Tally::new(args.allow_redacted);
     let (json, style) = (args.json, Style::of_stdout());
-    let all = tokio::task::spawn_blocking(move || {
-        let tally = all(subjects, &workshop, threads, screen, tally)?;
+    let work = tokio::task::spawn_blocking(move || {
+        let (tally, page) = all(subjects, &workshop, threads, screen, tally)?;
         let summary = match json {
             true => format!("{}\n", json!({ "summary": tally.json() })),
             false => tally.text(style),
         };
         present::print(summary.as_bytes())?;
-        Ok::<_, CliError>(tally)
+        Ok::<_, CliError>((tally, page))
     });
     let interrupted = cancel_on_signal();
-    let tally: Tally = tokio::select! {
-        ended = all => ended.map_err(|error| {
+    let (tally, page) = tokio::select! {
+        ended = work => ended.map_err(|error| {
             CliError::Io { what: "audit", source: io::Error::other(error) }
         })??,
         () = interrupted.cancelled() => {
@@ -67,6 +69,9 @@ pub(super) async fn audit(args: &AuditArgs, _: &Programs) -> Result<u8, CliError
             return Ok(EXIT_INTERRUPTED);
         }
     };
+    if let (Some(path), Some(page)) = (&args.html, page) {
+        fresh_file::write(path, page.as_bytes())?;
+    }
     if tally.records() == 0 {
         present::warn(
             "there was no record: name a run directory, a bundle, a run log, an episode, a folder \
@@ -90,15 +95,21 @@ fn all(
     threads: usize,
     mut screen: Screen,
     mut tally: Tally,
-) -> Result<Tally, CliError> {
+) -> Result<(Tally, Option<String>), CliError> {
+    let mut only: Option<String> = None;
     let mut broken: Option<CliError> = None;
     let feed = |give: &mut dyn FnMut(feed::Job) -> bool| feed::feed(subjects, workshop, give);
     let work = |job, give: &mut dyn FnMut(Made) -> bool| workshop.work(job, give);
     ordered::run(threads, feed, work, |made| {
         match made {
-            Made::Report { report, shown } => {
+            Made::Report { report, shown, page } => {
                 tally.add(&report);
                 screen.put(&shown, &tally);
+                if let Some(page) = page
+                    && only.replace(page).is_some()
+                {
+                    broken = Some(CliError::Usage(ONE_PAGE.to_owned()));
+                }
             }
             Made::PassedOver => tally.pass_over(),
             Made::Broken(error) => broken = Some(error),
@@ -108,6 +119,6 @@ fn all(
     });
     match broken {
         Some(error) => Err(error),
-        None => screen.finish().map(|()| tally),
+        None => screen.finish().map(|()| (tally, only)),
     }
 }

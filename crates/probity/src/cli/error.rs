@@ -4,7 +4,9 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use probity_core::{NameError, PolicyError, RunId};
+use probity_audit::attest::KeyError;
+use probity_audit::bundle::BundleError;
+use probity_core::{Digest, NameError, PolicyError, RunId};
 use probity_engine::EngineError;
 use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
@@ -65,6 +67,26 @@ pub enum CliError {
         /// Why.
         source: io::Error,
     },
+    /// A key.
+    #[error("`{path}`: {source}")]
+    Key {
+        /// Its file.
+        path: PathBuf,
+        /// Why it is none.
+        source: KeyError,
+    },
+    /// A bundle cannot be made.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// Content that is to be left out of a bundle is not in it.
+    #[error(
+        "nothing in the bundle has the digest `{digest}`, so nothing was left out for it; \
+         its content is named by SHA-256 in the records"
+    )]
+    NotOmitted {
+        /// What was named.
+        digest: Digest,
+    },
     /// A run has no episode.
     #[error(transparent)]
     Episode(#[from] EpisodeError),
@@ -121,6 +143,9 @@ impl CliError {
             Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Write { .. } => "file_write",
+            Self::Key { source, .. } => source.code(),
+            Self::Bundle(error) => error.code(),
+            Self::NotOmitted { .. } => "bundle_not_omitted",
             Self::Episode(error) => error.code(),
             Self::Io { .. } => "io",
             Self::Answer(_) | Self::Late { .. } => "answer_refused",
@@ -134,9 +159,11 @@ impl CliError {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Store(StoreError::Url { .. } | StoreError::NoHome) => EXIT_USAGE,
-            Self::Store(_) | Self::Snapshot(_) | Self::Io { .. } | Self::Write { .. } => {
-                EXIT_STOPPED
-            }
+            Self::Store(_)
+            | Self::Snapshot(_)
+            | Self::Io { .. }
+            | Self::Write { .. }
+            | Self::Bundle(BundleError::Sink(_)) => EXIT_STOPPED,
             Self::Engine(error) | Self::Episode(EpisodeError::Run(error)) => of_engine(error),
             _ => EXIT_USAGE,
         }

@@ -1,13 +1,258 @@
 //! `probity export`: a run as one file that anyone can check.
 
-use super::CliError;
+mod omitted;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek as _, Write};
+use std::path::Path;
+
+use probity_audit::attest::{MAX_KEY_BYTES, SigningKey};
+use probity_audit::bundle::{
+    BundleInput, BundlePolicy, BundleSummary, Inclusion, audit_bundle, redact_bundle, write_bundle,
+};
+use probity_audit::page::{bundle_timeline, render_page};
+use probity_core::{Digest, RunId};
+use probity_report::Verdict;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
+
 use super::args::ExportArgs;
+use super::fresh_file::{self, FreshFile, refuse_existing};
+use super::log::{open_existing, resolve_run};
+use super::present::{self, Style, Tone};
+use super::run::cancel_on_signal;
+use super::source::read_text;
+use super::stored::{StoredContent, log_of};
+use super::{CliError, EXIT_INTERRUPTED};
 use crate::location::Programs;
+use crate::run_folder::open_file;
+use crate::{EpisodeError, RunEpisode};
+
+/// What was written.
+#[derive(Debug, Serialize)]
+struct Exported {
+    bundle: String,
+    /// SHA-256 of the file.
+    sha256: String,
+    bytes: u64,
+    /// SHA-256 of the manifest.
+    manifest: Digest,
+    /// SHA-256 of what a signature covers.
+    proof: Digest,
+    included: u64,
+    redacted: u64,
+    absent: u64,
+    /// The key that it was signed with now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<Digest>,
+    /// What an audit of the file comes to, without a key.
+    verdict: Verdict,
+}
 
 /// Writes a bundle.
 ///
 /// # Errors
-/// [`CliError`] if there is no such run, or its bundle cannot be written.
-pub(super) async fn export(_args: &ExportArgs, _: &Programs) -> Result<u8, CliError> {
-    Err(CliError::Usage("not yet".to_owned()))
+/// [`CliError`] if there is no such run or bundle, or the bundle cannot be written.
+pub(super) async fn export(args: &ExportArgs, _: &Programs) -> Result<u8, CliError> {
+    refuse_existing(&args.bundle)?;
+    args.html.as_deref().map_or(Ok(()), refuse_existing)?;
+    let key = args.sign.as_deref().map(signing_key).transpose()?;
+    let signed_by = key.as_ref().map(|key| key.public().id());
+    let omitted = omitted::parse(&args.omit)?;
+    let inclusion = match (args.redact, omitted.is_empty()) {
+        (true, _) => Inclusion::Nothing,
+        (false, true) => Inclusion::All,
+        (false, false) => Inclusion::AllBut(omitted.clone()),
+    };
+    let source = source(args, key).await?;
+    let (fresh, file) = FreshFile::begin(&args.bundle)?;
+    let name = args.bundle.display().to_string();
+    let html = args.html.is_some();
+    let work = move || made(&source, &inclusion, &omitted, file, &name, html);
+    let interrupted = cancel_on_signal();
+    // Whatever ends this early drops the file.
+    let made = tokio::select! {
+        made = tokio::task::spawn_blocking(work) => made.map_err(|error| {
+            CliError::Io { what: "export", source: io::Error::other(error) }
+        })??,
+        () = interrupted.cancelled() => return Ok(EXIT_INTERRUPTED),
+    };
+    let Made { file, page, mut exported } = made;
+    exported.signed_by = signed_by;
+    fresh.keep(&file)?;
+    if let (Some(path), Some(page)) = (&args.html, page) {
+        fresh_file::write(path, page.as_bytes())?;
+    }
+    match args.json {
+        true => present::json(&exported)?,
+        false => drop(present::print(exported.text(Style::of_stdout()).as_bytes())?),
+    }
+    Ok(0)
+}
+
+/// What a bundle is made of.
+enum Source {
+    Run {
+        log: Vec<u8>,
+        content: StoredContent,
+        episode: Option<Box<RunEpisode>>,
+        key: Option<SigningKey>,
+    },
+    Bundle(File),
+}
+
+/// A file is a bundle to redact; everything else is a run.
+async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, CliError> {
+    let path = Path::new(&args.run);
+    if path.is_file() {
+        if key.is_some() || (!args.redact && args.omit.is_empty()) {
+            return Err(CliError::Usage(format!(
+                "`{}` is a file: content can be taken out of a bundle with --redact or --omit, and \
+                 nothing else; its signature stays as it is",
+                args.run
+            )));
+        }
+        let failed = |error: probity_trace::FileError| CliError::File {
+            path: path.to_path_buf(),
+            source: io::Error::other(error),
+        };
+        return Ok(Source::Bundle(open_file(path, true).map_err(failed)?));
+    }
+    let store = open_existing(&args.store)?;
+    let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
+    let log = log_of(store.as_ref(), &run).await?;
+    let episode = match RunEpisode::read(store.as_ref(), &run).await {
+        Ok(episode) => Some(Box::new(episode)),
+        // What is missing, the bundle's writer says in its own words.
+        Err(EpisodeError::NoDecision { .. } | EpisodeError::NotSealed { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let content = StoredContent::new(store, Handle::current());
+    Ok(Source::Run { log, content, episode, key })
+}
+
+/// A bundle that was written, under another name as yet.
+struct Made {
+    file: File,
+    page: Option<String>,
+    exported: Exported,
+}
+
+fn made(
+    source: &Source,
+    inclusion: &Inclusion,
+    omitted: &BTreeSet<Digest>,
+    file: File,
+    name: &str,
+    html: bool,
+) -> Result<Made, CliError> {
+    let mut sink = Hashed { file: BufWriter::with_capacity(1 << 17, file), hash: Sha256::new() };
+    let summary = match source {
+        Source::Bundle(file) => redact_bundle(&mut BufReader::new(file), inclusion, &mut sink)?,
+        Source::Run { log, content, episode, key } => {
+            let input = BundleInput {
+                log,
+                content,
+                episode: episode.as_ref().map(|episode| &episode.episode),
+                inclusion,
+                key: key.as_ref(),
+            };
+            let summary = write_bundle(&input, &mut sink);
+            // A store that failed half way is the reason, whatever the writer made of it.
+            content.refuse_failed()?;
+            summary?
+        }
+    };
+    let failed = |source| CliError::Io { what: "write the bundle", source };
+    let sha256 = hex::encode(sink.hash.finalize());
+    let file = sink.file.into_inner().map_err(|error| failed(error.into_error()))?;
+    omitted::check(&file, omitted)?;
+    let report = audit_bundle(&mut reader(&file).map_err(failed)?, name, &BundlePolicy::default());
+    let page = match html {
+        true => {
+            let timeline = bundle_timeline(&mut reader(&file).map_err(failed)?);
+            Some(render_page(&report, timeline.as_ref()))
+        }
+        false => None,
+    };
+    let BundleSummary { bytes, manifest, proof, included, redacted, absent, .. } = summary;
+    let exported = Exported {
+        bundle: name.to_owned(),
+        sha256,
+        bytes,
+        manifest,
+        proof,
+        included,
+        redacted,
+        absent,
+        signed_by: None,
+        verdict: report.verdict,
+    };
+    Ok(Made { file, page, exported })
+}
+
+/// The file that was written, from its beginning.
+fn reader(mut file: &File) -> io::Result<BufReader<&File>> {
+    file.rewind()?;
+    Ok(BufReader::with_capacity(1 << 17, file))
+}
+
+fn signing_key(path: &Path) -> Result<SigningKey, CliError> {
+    let text = read_text(path, MAX_KEY_BYTES)?;
+    SigningKey::from_pem(&text).map_err(|source| CliError::Key { path: path.to_path_buf(), source })
+}
+
+/// Hashes what it writes.
+struct Hashed {
+    file: BufWriter<File>,
+    hash: Sha256,
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.hash.update(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Exported {
+    fn text(&self, style: Style) -> String {
+        let path = present::line(&self.bundle);
+        let count = |count: u64, what: &str| format!("{count} {what}");
+        let content = [
+            count(self.included, "included"),
+            count(self.redacted, "left out"),
+            count(self.absent, "not there"),
+        ];
+        let signed = match self.signed_by {
+            Some(key) => format!("signed by {key}"),
+            None => "no signature was made".to_owned(),
+        };
+        let check = match self.signed_by {
+            Some(_) => format!("probity audit {path} --key PUB.pem --require-signature"),
+            None => format!("probity audit {path}"),
+        };
+        let word = tone_word(self.verdict);
+        format!(
+            "{}  {path}, {} bytes\n  content   {}\n  sha256    {}\n  audit     {}; {signed}\n  {}\n",
+            style.paint(Tone::Good, "WRITTEN"),
+            self.bytes,
+            content.join(", "),
+            self.sha256,
+            word,
+            style.paint(Tone::Dim, &format!("check it: {check}")),
+        )
+    }
+}
+
+/// What an audit comes to, in a word.
+fn tone_word(verdict: Verdict) -> String {
+    verdict.as_str().replace('_', " ")
 }

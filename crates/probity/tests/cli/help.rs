@@ -2,10 +2,12 @@
 
 use crate::world::World;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "run",
     "verify",
     "recheck",
+    "audit",
+    "export",
     "log",
     "log list",
     "log show",

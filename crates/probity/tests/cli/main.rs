@@ -9,13 +9,16 @@
 
 mod world;
 
+mod audit;
 mod check;
+mod cite;
 mod decision;
 mod documents;
 mod drift;
 mod episode;
 mod escape;
 mod explain;
+mod export;
 mod fire;
 mod gate;
 mod help;

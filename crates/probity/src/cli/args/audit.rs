@@ -45,10 +45,10 @@ pub struct AuditArgs {
     /// Leave manifest, fingerprint and run metadata of run directories out; exits 5 at best.
     #[arg(long)]
     pub no_seal: bool,
-    /// A public key (PEM, ed25519) that a bundle may be signed by. May be given more than once.
+    /// The public key (PEM, ed25519) that bundles must be signed by.
     #[arg(long, value_name = "PUB.pem")]
-    pub key: Vec<PathBuf>,
-    /// Demand that every bundle is signed by one of the keys.
+    pub key: Option<PathBuf>,
+    /// Demand a signature; the key says whose.
     #[arg(long, requires = "key")]
     pub require_signature: bool,
     /// Exit 0 where a bundle or log is proved but content was taken out of it.
@@ -64,7 +64,8 @@ pub struct AuditArgs {
     /// A policy pack, for episodes. May be given more than once. Default: the project's.
     #[arg(long, value_name = "FILE")]
     pub pack: Vec<PathBuf>,
-    /// Also write what was found as one page that needs nothing else. Not overwritten.
+    /// Also write what was found as one page that needs nothing else. For one
+    /// record. A file that is there is not overwritten.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Threads. Default: one per core, at most 8.

@@ -1,33 +1,104 @@
 //! Run logs and bundles.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
+use std::path::Path;
 use std::sync::Arc;
 
+use probity_audit::attest::{MAX_KEY_BYTES, PublicKey};
+use probity_audit::bundle::{BundlePolicy, MAX_BUNDLE_BYTES, audit_bundle};
+use probity_audit::log::{Content, LogPolicy, MAX_LOG_BYTES, NoContent, audit_log};
+use probity_audit::page::{Timeline, bundle_timeline, render_page};
 use probity_core::RunId;
 use probity_report::VerificationReport;
 use probity_store::Store;
+use tokio::runtime::Handle;
 
 use super::rule::{self, unread};
+use super::work::unread_bytes;
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
+use crate::cli::source::{read_bytes, read_text};
+use crate::cli::stored::{StoredContent, log_of};
 
 /// What is demanded of logs and bundles.
-pub(super) struct Proof {}
+pub(super) struct Proof {
+    bundles: BundlePolicy,
+    logs: LogPolicy,
+    wants_page: bool,
+    /// Where the store is read.
+    runtime: Handle,
+}
+
+/// A report, and the page of it where one is wanted.
+pub(super) type Told = (VerificationReport, Option<String>);
 
 impl Proof {
-    pub(super) fn of(_args: &AuditArgs) -> Result<Self, CliError> {
-        Ok(Self {})
+    /// What the arguments ask for.
+    ///
+    /// # Errors
+    /// [`CliError`] if the key cannot be used.
+    pub(super) fn of(args: &AuditArgs) -> Result<Self, CliError> {
+        let key = args.key.as_deref().map(public_key).transpose()?;
+        let bundles = BundlePolicy {
+            public_key: key,
+            require_signature: args.require_signature,
+            // What was taken out is told as what it is; the exit code is for the tally.
+            allow_redacted: true,
+        };
+        let logs = LogPolicy { allow_unsealed: args.allow_unsealed, stands_alone: false };
+        Ok(Self { bundles, logs, wants_page: args.html.is_some(), runtime: Handle::current() })
     }
 
-    pub(super) fn bundle(&self, _reader: &mut dyn Read, source: &str) -> VerificationReport {
-        unread(source, &rule::UNKNOWN, "bundles are not read yet")
+    /// Audits a bundle.
+    pub(super) fn bundle(&self, reader: &mut dyn Read, source: &str) -> Told {
+        if !self.wants_page {
+            return (audit_bundle(reader, source, &self.bundles), None);
+        }
+        // Read twice, so it must be the same bytes.
+        let max_bytes = usize::try_from(MAX_BUNDLE_BYTES).unwrap_or(usize::MAX);
+        match read_bytes(&mut &mut *reader, max_bytes.saturating_mul(2)) {
+            Ok(bytes) => {
+                let report = audit_bundle(&mut Cursor::new(&bytes), source, &self.bundles);
+                let timeline = bundle_timeline(&mut Cursor::new(&bytes));
+                let page = render_page(&report, timeline.as_ref());
+                (report, Some(page))
+            }
+            Err(error) => (unread_bytes(source, &error), None),
+        }
     }
 
-    pub(super) fn log(&self, _reader: &mut dyn Read, source: &str) -> VerificationReport {
-        unread(source, &rule::UNKNOWN, "run logs are not read yet")
+    /// Audits a run log without its content.
+    pub(super) fn log(&self, reader: &mut dyn Read, source: &str) -> Told {
+        let policy = LogPolicy { stands_alone: true, ..self.logs };
+        match read_bytes(&mut &mut *reader, MAX_LOG_BYTES) {
+            Ok(log) => self.told(&log, source, &NoContent, policy),
+            Err(error) => (unread_bytes(source, &error), None),
+        }
     }
 
-    pub(super) fn stored(&self, _store: &Arc<dyn Store>, run: &RunId) -> VerificationReport {
-        unread(run.as_str(), &rule::UNKNOWN, "run logs are not read yet")
+    /// Audits a run of a store, with its content.
+    pub(super) fn stored(&self, store: &Arc<dyn Store>, run: &RunId) -> Told {
+        let source = run.as_str();
+        let content = StoredContent::new(Arc::clone(store), self.runtime.clone());
+        let log = self.runtime.block_on(log_of(store.as_ref(), run));
+        let told = log.and_then(|log| {
+            let told = self.told(&log, source, &content, self.logs);
+            content.refuse_failed().map(|()| told)
+        });
+        told.unwrap_or_else(|error| (unread(source, &rule::UNREADABLE, &error.to_string()), None))
     }
+
+    fn told(&self, log: &[u8], source: &str, content: &dyn Content, policy: LogPolicy) -> Told {
+        let report = audit_log(log, source, content, policy);
+        let page = self.wants_page.then(|| {
+            let timeline = Timeline::of(log, content);
+            render_page(&report, timeline.as_ref())
+        });
+        (report, page)
+    }
+}
+
+fn public_key(path: &Path) -> Result<PublicKey, CliError> {
+    let text = read_text(path, MAX_KEY_BYTES)?;
+    PublicKey::from_pem(&text).map_err(|source| CliError::Key { path: path.to_path_buf(), source })
 }

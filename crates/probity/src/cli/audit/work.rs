@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use probity_audit::page::render_page;
 use probity_audit::{EpisodeAuditor, MAX_LIST_BYTES};
 use probity_report::VerificationReport;
 use probity_trace::{FileError, MemoryFiles, Quotes, RunFiles, TraceAuditor, TracePolicy, compat};
@@ -36,6 +37,7 @@ pub(super) struct Workshop {
     envelopes: Vec<PathBuf>,
     packs: Vec<PathBuf>,
     episodes: OnceLock<(EpisodeAuditor, Held)>,
+    is_paged: bool,
     is_json: bool,
     is_quiet: bool,
     style: Style,
@@ -43,8 +45,8 @@ pub(super) struct Workshop {
 
 /// What a piece of work came to.
 pub(super) enum Made {
-    /// A report, and what is printed of it.
-    Report { report: Box<VerificationReport>, shown: Vec<u8> },
+    /// A report, what is printed of it, and its page where one is wanted.
+    Report { report: Box<VerificationReport>, shown: Vec<u8>, page: Option<String> },
     /// A file that is no record, and was not named.
     PassedOver,
     /// Nothing can be audited.
@@ -77,6 +79,7 @@ impl Workshop {
             envelopes: args.envelope.clone(),
             packs: args.pack.clone(),
             episodes: OnceLock::new(),
+            is_paged: args.html.is_some(),
             is_json: args.json,
             is_quiet: args.quiet,
             style: Style::of_stdout(),
@@ -90,10 +93,10 @@ impl Workshop {
     /// Audits one piece of work.
     pub(super) fn work(&self, job: Job, give: Give) {
         let detail = if job.is_alone { Detail::Whole } else { Detail::Brief };
-        let report = match job.task {
-            Task::Run { path, is_named } => self.run(&path, is_named, job.is_alone),
+        let (report, page) = match job.task {
+            Task::Run { path, is_named } => (self.run(&path, is_named, job.is_alone), None),
             Task::Stored(store, run) => self.proof.stored(&store, &run),
-            Task::Unread(report) => *report,
+            Task::Unread(report) => (*report, None),
             Task::PassedOver => {
                 give(Made::PassedOver);
                 return;
@@ -102,13 +105,13 @@ impl Workshop {
             Task::Bytes { source, kind, mut reader, is_named } => match kind {
                 FileKind::Bundle => self.proof.bundle(&mut reader, &source),
                 FileKind::RunLog => self.proof.log(&mut reader, &source),
-                FileKind::Trace => self.trace_alone(&mut reader, &source, job.is_alone),
+                FileKind::Trace => (self.trace_alone(&mut reader, &source, job.is_alone), None),
                 FileKind::Document | FileKind::Lines | FileKind::Unknown => {
                     return self.document(&mut reader, &source, is_named, detail, give);
                 }
             },
         };
-        give(self.made(report, detail));
+        give(self.made(report, page, detail));
     }
 
     /// Whether none of the first lines of a file is a record, and none is torn.
@@ -170,7 +173,7 @@ impl Workshop {
         };
         for (number, line) in batch.lines() {
             let report = told(auditor.line(line, batch.source(), number), *held);
-            if !give(self.made(report, Detail::Brief)) {
+            if !give(self.made(report, None, Detail::Brief)) {
                 return;
             }
         }
@@ -187,7 +190,7 @@ impl Workshop {
         let bytes = match read_bytes(&mut &mut *reader, MAX_LIST_BYTES) {
             Ok(bytes) => bytes,
             Err(error) => {
-                give(self.made(unread_bytes(source, &error), detail));
+                give(self.made(unread_bytes(source, &error), None, detail));
                 return;
             }
         };
@@ -211,7 +214,7 @@ impl Workshop {
         auditor.document_each(&bytes, source, &mut |report| {
             // A list holds several, each of which says less.
             let detail = if report.index.is_some() { Detail::Brief } else { detail };
-            is_wanted = is_wanted && give(self.made(told(report, *held), detail));
+            is_wanted = is_wanted && give(self.made(told(report, *held), None, detail));
         });
     }
 
@@ -225,7 +228,12 @@ impl Workshop {
         Ok(self.episodes.get_or_init(|| (auditor, held)))
     }
 
-    fn made(&self, report: VerificationReport, detail: Detail) -> Made {
+    /// `page`: what the auditor made already, because it knows more than the report says.
+    fn made(&self, report: VerificationReport, page: Option<String>, detail: Detail) -> Made {
+        let page = match (self.is_paged, page) {
+            (true, None) => Some(render_page(&report, None)),
+            (_, page) => page,
+        };
         let shown = match (self.is_quiet, self.is_json) {
             (true, _) => Vec::new(),
             (false, true) => {
@@ -235,7 +243,7 @@ impl Workshop {
             }
             (false, false) => text::render(&report, detail, self.style).into_bytes(),
         };
-        Made::Report { report: Box::new(report), shown }
+        Made::Report { report: Box::new(report), shown, page }
     }
 }
 
