@@ -41,7 +41,8 @@ fn with_thread(reader: &mut Reader, each: &mut impl FnMut(&mut Piece)) -> bool {
         // There is room for all of them.
         let _ = back.try_send(Piece::default());
     }
-    thread::scope(|scope| {
+    // The ends of both channels move in, so that whoever breaks sets the other free.
+    thread::scope(move |scope| {
         let read = move || fill_all(reader, &empty, &full);
         let Ok(thread) = thread::Builder::new().name("trace".to_owned()).spawn_scoped(scope, read)
         else {

@@ -135,7 +135,8 @@ fn every_damage_to_the_file_has_its_code_and_its_weight() {
     *not_utf8.last_mut().unwrap() = 0xff;
     let utf16: Vec<u8> =
         String::from_utf8_lossy(&whole).encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let rows: Vec<(&str, Vec<u8>, Vec<(&str, u64)>, Verdict)> = vec![
+    type Row = (&'static str, Vec<u8>, Vec<(&'static str, u64)>, Verdict);
+    let rows: Vec<Row> = vec![
         ("empty", vec![], vec![("trace_header_missing", 0)], Malformed),
         ("cut", cut, vec![("trace_syntax", 12), ("trace_no_final_newline", 12)], Malformed),
         ("no newline", no_newline, vec![("trace_no_final_newline", 12)], Invalid),

@@ -118,18 +118,16 @@ impl RunFiles for Slow {
 
 #[test]
 fn one_thread_and_two_give_the_same_report_to_the_byte() {
-    let trace = long_trace(4);
+    let trace = long_trace(3);
     let files = run_of(trace.clone());
     let alone = audit_in(1, &files);
     assert!(alone.failures.len() == probity_report::MAX_FAILURES, "more than are kept");
-    for threads in [0, 2, 8] {
+    for threads in [0, 2] {
         assert_eq!(audit_in(threads, &files).bytes(), alone.bytes(), "{threads}");
     }
     // However the bytes come.
-    for step in [1_000, 1 << 20] {
-        let slow = Slow { trace: trace.clone(), step, breaks_at: None };
-        assert_eq!(audit_in(2, &slow).bytes(), alone.bytes(), "{step}");
-    }
+    let slow = Slow { trace, step: 1_000, breaks_at: None };
+    assert_eq!(audit_in(2, &slow).bytes(), alone.bytes());
     // And where few things are found.
     let damaged = damaged_run();
     let alone = audit_in(1, &damaged);
