@@ -100,6 +100,13 @@ pub(crate) struct Fact {
     pub(crate) is_validated: Option<bool>,
 }
 
+impl Claims {
+    /// SHA-256 of the evidence files that are what they should be, by id.
+    pub(crate) fn evidence_sums(&self) -> HashMap<Key, [u8; 32]> {
+        self.evidences.sums()
+    }
+}
+
 impl Family for Claims {
     fn event(&mut self, scene: &Scene, event: &Event, failures: &mut Failures) {
         self.reasoning.open(scene);

@@ -165,6 +165,12 @@ impl Evidences {
         self.counts
     }
 
+    /// SHA-256 of the files that are what they should be, by id.
+    pub(crate) fn sums(&self) -> HashMap<Key, [u8; 32]> {
+        let sound = self.known.iter().filter(|(_, fact)| fact.is_sound);
+        sound.map(|(key, fact)| (*key, fact.sha256)).collect()
+    }
+
     /// The bytes around a range of a piece of evidence: the byte behind the range is among them, if
     /// there is one.
     pub(crate) fn window(
@@ -223,7 +229,7 @@ impl Evidences {
             Ok(content) => content,
             Err(error) => {
                 let message = error.to_string();
-                failures.add(rule_of(&error), Place::file(path).line(event.line), message);
+                failures.add(rule_of(&error), Place::file(path), message);
                 return None;
             }
         };

@@ -3,9 +3,16 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
     reason = "a test that breaks should say so at once"
 )]
 
+mod answer;
+mod claim;
+mod claim_desk;
+mod claim_reference;
+mod evidence;
 mod identity;
 mod lifecycle;
 mod plan;

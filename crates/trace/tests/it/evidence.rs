@@ -1,0 +1,200 @@
+//! Evidence and its files.
+
+use probity_trace::sample::{SampleRun, sha256};
+use probity_trace::{FileKind, MemoryFiles};
+use serde_json::json;
+
+use crate::claim_desk::{assert_files, changed, settle};
+use crate::plan_tamper::{CLAIM, EVIDENCE, Run};
+
+const FIRST: usize = EVIDENCE[0];
+
+/// The path of the first piece of evidence.
+fn path(run: &Run) -> String {
+    run.events[FIRST]["evidence"]["content_path"].as_str().unwrap().to_owned()
+}
+
+/// The run after a change to the file of its first piece of evidence.
+fn with_file(change: impl FnOnce(&mut MemoryFiles, &str)) -> MemoryFiles {
+    let run = Run::new();
+    let mut files = run.files();
+    change(&mut files, &path(&run));
+    files
+}
+
+fn edit(change: impl FnOnce(&mut Vec<u8>)) -> MemoryFiles {
+    with_file(|files, path| change(files.files.get_mut(path).unwrap()))
+}
+
+#[test]
+fn a_sample_run_is_sound() {
+    let samples =
+        [SampleRun::default(), SampleRun { pairs: 5, is_unicode: true, ..SampleRun::default() }];
+    for sample in samples {
+        assert_files("a sample", &sample.files(), &[]);
+    }
+}
+
+#[test]
+fn every_change_of_a_file_is_found() {
+    let cases: [(&str, MemoryFiles, &[&str]); 5] = [
+        ("a bit", edit(|bytes| bytes[3] ^= 1), &["trace_evidence_sha256"]),
+        (
+            "a byte more",
+            edit(|bytes| bytes.push(b'\n')),
+            &["trace_evidence_sha256", "trace_evidence_length"],
+        ),
+        (
+            "cut",
+            edit(|bytes| bytes.truncate(20)),
+            &["trace_evidence_sha256", "trace_evidence_length"],
+        ),
+        ("emptied", edit(Vec::clear), &["trace_evidence_sha256", "trace_evidence_length"]),
+        (
+            "no UTF-8",
+            edit(|bytes| bytes[3] = 0xff),
+            &["trace_evidence_sha256", "trace_evidence_not_utf8"],
+        ),
+    ];
+    for (name, files, expected) in cases {
+        assert_files(name, &files, expected);
+    }
+}
+
+#[test]
+fn every_bit_of_a_file_counts() {
+    let run = Run::new();
+    let (files, path) = (run.files(), path(&run));
+    for at in 0..files.files[&path].len() {
+        for bit in 0..8 {
+            let mut files = files.clone();
+            files.files.get_mut(&path).unwrap()[at] ^= 1 << bit;
+            let found = crate::claim_desk::found(&files, &probity_trace::TracePolicy::default());
+            assert!(found.contains("trace_evidence_sha256"), "byte {at}, bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_file_is_told_apart() {
+    let gone = with_file(|files, path| drop(files.files.remove(path)));
+    assert_files("gone", &gone, &["trace_evidence_missing"]);
+    let kinds = [
+        (FileKind::Link, "trace_evidence_link"),
+        (FileKind::Special, "trace_evidence_not_a_file"),
+        (FileKind::Folder, "trace_evidence_not_a_file"),
+    ];
+    for (kind, code) in kinds {
+        let files = with_file(|files, path| {
+            files.files.remove(path);
+            files.others.insert(path.to_owned(), kind);
+        });
+        assert_files("another kind", &files, &[code]);
+    }
+}
+
+#[test]
+fn only_the_one_path_is_opened() {
+    let run = Run::new();
+    let right = path(&run);
+    let id = right.strip_prefix("evidence/").unwrap();
+    let wrong = [
+        String::new(),
+        ".".to_owned(),
+        "evidence".to_owned(),
+        format!("/{right}"),
+        format!("./{right}"),
+        format!("evidence//{id}"),
+        format!("evidence/../evidence/{id}"),
+        format!("evidence\\{id}"),
+        format!("C:{right}"),
+        right.replace('/', "%2f"),
+        format!("{right}\0"),
+        format!("{right} "),
+        "spec.json".to_owned(),
+        right.to_uppercase(),
+    ];
+    for path in wrong {
+        let files = changed(|run| run.events[FIRST]["evidence"]["content_path"] = json!(path));
+        assert_files(&path, &files, &["trace_evidence_path"]);
+    }
+}
+
+#[test]
+fn an_id_that_is_a_path_is_no_file_name() {
+    for id in ["../spec", "..", "a/b", "a\\b", ".hidden", "a b", "C:x", &"i".repeat(201)] {
+        let mut run = Run::new();
+        let old = run.events[FIRST]["evidence"]["id"].as_str().unwrap().to_owned();
+        run.replace(&old, &id.replace('\\', "\\\\"));
+        run.events[FIRST]["evidence"]["content_path"] = json!(format!("evidence/{id}.txt"));
+        let mut files = run.files();
+        files.files.insert(format!("evidence/{id}.txt"), b"any".to_vec());
+        let found = crate::claim_desk::found(&files, &probity_trace::TracePolicy::default());
+        assert!(found.contains("trace_evidence_path"), "{id}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_registered_agrees_with_itself() {
+    let chunk = changed(|run| run.events[FIRST]["evidence"]["chunk_id"] = json!("0".repeat(64)));
+    assert_files("another chunk", &chunk, &["trace_evidence_chunk_id"]);
+    let span = changed(|run| run.events[FIRST]["evidence"]["span"][1] = json!(1000));
+    assert_files("a wider span", &span, &["trace_evidence_length"]);
+    // Evidence is a part of its document: it need not begin where that begins.
+    let moved = changed(|run| {
+        let span = &mut run.events[FIRST]["evidence"]["span"];
+        *span = json!([span[0].as_u64().unwrap() + 500, span[1].as_u64().unwrap() + 500]);
+    });
+    assert_files("a later part", &moved, &[]);
+    let hashes = changed(|run| {
+        let [first, second] = EVIDENCE.map(|at| run.events[at]["evidence"]["sha256"].clone());
+        run.events[EVIDENCE[0]]["evidence"]["sha256"] = second;
+        run.events[EVIDENCE[1]]["evidence"]["sha256"] = first;
+    });
+    assert_files(
+        "exchanged hashes",
+        &hashes,
+        &["trace_evidence_sha256", "trace_evidence_chunk_id"],
+    );
+}
+
+#[test]
+fn an_id_is_registered_once() {
+    let files = changed(|run| {
+        let mut second = run.events[EVIDENCE[1]].clone();
+        second["evidence"]["id"] = run.events[FIRST]["evidence"]["id"].clone();
+        run.events.insert(EVIDENCE[1] + 1, second);
+        let twice = run.events.remove(EVIDENCE[1] + 1);
+        // In the place of an event that does not count here.
+        run.events[CLAIM - 1] = twice;
+    });
+    assert_files("twice", &files, &["trace_evidence_twice", "trace_reasoning_evidence_ids"]);
+}
+
+/// Larger than what is read whole.
+#[test]
+fn a_claim_on_a_large_file_is_held_to_the_byte() {
+    let sample = SampleRun { text_bytes: (4 << 20) + 100, ..SampleRun::default() };
+    let mut run = Run::of(&sample);
+    let id = run.events[FIRST]["evidence"]["id"].as_str().unwrap().to_owned();
+    let content = run.files().files[&path(&run)].clone();
+    let at = 4 << 20;
+    let quote = String::from_utf8(content[at..at + 20].to_vec()).unwrap();
+    let claim = &mut run.events[CLAIM]["claim"];
+    let other = claim["supports"][1].clone();
+    let quoted = claim["statement"].as_str().unwrap().split("] ").nth(1).unwrap().to_owned();
+    let first = crate::claim_desk::support(&id, &content, (at, at + 20));
+    claim["statement"] = json!(format!("{quote} {} {quoted}", crate::claim_desk::marker(&first)));
+    claim["supports"] = json!([first, other]);
+    settle(claim);
+    let result = claim["structured"]["result_sha256"].clone();
+    let answer = claim["statement"].clone();
+    run.header["metadata"]["reasoning_trace"]["result_sha256"] = result.clone();
+    run.header["metadata"]["reasoning_trace"]["reasoning_trace_sha256"] = result;
+    run.events[crate::plan_tamper::FINAL_END]["output"]["final_answer"] = answer;
+    assert_files("far inside", &run.files(), &[]);
+    let wrong = sha256(b"something else");
+    run.events[CLAIM]["claim"]["supports"][0]["snippet_sha256"] = json!(wrong);
+    let found = crate::claim_desk::found(&run.files(), &probity_trace::TracePolicy::default());
+    assert!(found.contains("citation_hash_mismatch"), "{found:?}");
+}
