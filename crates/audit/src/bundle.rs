@@ -12,7 +12,6 @@ mod container;
 mod content;
 mod episode;
 mod error;
-pub mod log_stub;
 mod manifest;
 pub(crate) mod named;
 mod open;

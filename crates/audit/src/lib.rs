@@ -1,4 +1,4 @@
-//! What can be proved of a record from its bytes alone: episodes and drift.
+//! What can be proved of a record from its bytes alone: episodes, drift, and proof bundles.
 //!
 //! Bytes in, reports out: no I/O, no clock. A document may come from anywhere; nothing about it is
 //! believed that its bytes, its envelope and its pack do not show. `docs/episodes.md` lists every
@@ -7,6 +7,8 @@
 //! - [`EpisodeAuditor`]: one document, a line, or a list of them, as [`EpisodeReport`]s.
 //! - [`OpenEpisode`], [`SealedEpisode`]: sealing, and reading what was sealed.
 //! - [`project`]: the episode and the drift of a sealed run log.
+//! - [`bundle`]: a run in one file, with a statement about it that may be signed ([`attest`]).
+//! - [`page`]: a report for a browser.
 //! - [`verify_drift`], [`DriftSignal`], [`DriftCounter`]: drift, and drift that comes back.
 
 pub mod attest;
@@ -19,6 +21,7 @@ mod drift;
 mod episode;
 mod facts;
 mod finding;
+pub mod log;
 pub mod page;
 mod policy;
 pub mod project;
@@ -29,6 +32,7 @@ mod shape;
 mod vocabulary;
 
 pub use auditor::EpisodeAuditor;
+pub use bundle::{BundleInput, BundlePolicy, Inclusion, audit_bundle, redact_bundle, write_bundle};
 pub use document::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, MAX_LIST_BYTES};
 pub use drift::{
     DriftCounter, DriftSeverity, DriftSignal, DriftSignalError, DriftType, Fingerprint,
@@ -36,6 +40,7 @@ pub use drift::{
 };
 pub use episode::{OpenEpisode, Receipt, SealError, SealedEpisode};
 pub use finding::{Finding, MAX_FINDINGS, Severity};
+pub use page::render_page;
 pub use report::{
     Acceptance, DocumentKind, DriftNote, EpisodeReport, Reading, SealRule, SealState,
 };

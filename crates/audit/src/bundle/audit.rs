@@ -5,12 +5,12 @@ use std::io::Read;
 use probity_record::{RunRecords, canonical, read_jsonl};
 use probity_report::{Draft, Failures, Place, SubjectKind, VerificationReport};
 
-use super::log_stub::{self as log, LogPolicy};
 use super::manifest::{ContentState, Proof, read_canonical};
 use super::open::Opened;
 use super::rule::{self, CONTAINER, CONTENT, DIGESTS, EPISODE, SIGNATURE};
 use super::{BLOBS, LOG, MANIFEST, STATEMENT, named};
 use crate::attest::{Envelope, PAYLOAD_TYPE, PublicKey, Statement};
+use crate::log::{self, LogPolicy};
 
 /// Under what a bundle is audited.
 #[derive(Debug, Clone, PartialEq, Eq)]

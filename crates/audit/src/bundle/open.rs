@@ -9,10 +9,10 @@ use probity_record::blob_digest;
 use probity_report::{Failures, Place};
 
 use super::container::{Standing, Unpacker};
-use super::log_stub::{Blob, Content};
 use super::manifest::{Listed, Manifest};
 use super::rule::{self, Refusal};
 use super::{BLOBS, LOG, MANIFEST, MAX_MANIFEST_BYTES};
+use crate::log::{Blob, Content};
 
 /// What a bundle holds.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use probity_core::Digest;
 use probity_record::{RunRecords, blob_digest, canonical, read_jsonl};
 
 use super::container::Packer;
-use super::log_stub::{Blob, Content};
 use super::manifest::{ContentState, Item, Listed, Manifest, Named, Proof};
 use super::{
     BLOBS, BUNDLE_FORMAT, BUNDLE_SCHEMAS, BundleError, EPISODE, Inclusion, LOG, MANIFEST,
@@ -14,6 +13,7 @@ use super::{
 };
 use crate::attest::{Envelope, SigningKey, Statement};
 use crate::episode::SealedEpisode;
+use crate::log::{Blob, Content};
 
 /// What goes into a bundle.
 #[derive(Clone, Copy)]

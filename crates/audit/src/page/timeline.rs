@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::io::Read;
 
-use probity_core::{Digest, Event, Finding, HookDecision, Turn};
+use probity_core::{CheckIndex, Digest, Event, Finding, HookDecision, HookIndex, Turn};
 use probity_record::{RunRecords, read_jsonl};
 use probity_report::Failures;
 
 use super::markup::{self, escaped};
-use crate::bundle::log_stub::{Blob, Content};
 use crate::bundle::{named, opened};
 use crate::drift::from_ms;
+use crate::log::{Blob, Content};
 
 /// The most events that a page shows.
 pub const MAX_ROWS: usize = 2000;
@@ -172,15 +172,17 @@ fn came_to(event: &Event, records: &RunRecords) -> String {
         Event::WorldUnreadable { code, .. } | Event::DelegateFailed { code, .. } => {
             code.to_string()
         }
-        Event::CheckStarted { check, tries, .. } => format!("check {}, try {tries}", check.0),
+        Event::CheckStarted { check, tries, .. } => {
+            format!("{}, try {tries}", check_name(*check, records))
+        }
         Event::CheckRed { check, finding, .. }
         | Event::CheckFinished { check, finding, .. }
         | Event::CheckAnswered { check, finding, .. } => {
-            format!("check {}: {}", check.0, of_finding(finding))
+            format!("{}: {}", check_name(*check, records), of_finding(finding))
         }
-        Event::HookCalled { hook, .. } => format!("hook {}", hook.0),
+        Event::HookCalled { hook, .. } => hook_name(*hook, records),
         Event::HookAnswered { hook, decision, .. } => {
-            format!("hook {}: {}", hook.0, of_decision(decision))
+            format!("{}: {}", hook_name(*hook, records), of_decision(decision))
         }
         Event::DegradeChosen { trigger, step, .. } => {
             format!("{} after {}", step.as_str(), word(trigger))
@@ -198,10 +200,27 @@ fn came_to(event: &Event, records: &RunRecords) -> String {
             format!("{outcome} ({code}){waived}")
         }
         Event::Sealed { outcome } => format!("{outcome}, head {}", records.head.short()),
-        Event::WorldObserved { .. } | Event::ClaimReceived { .. } | Event::CheckAwaits { .. } => {
-            String::new()
-        }
+        Event::CheckAwaits { check, .. } => check_name(*check, records),
+        Event::WorldObserved { .. } | Event::ClaimReceived { .. } => String::new(),
     }
+}
+
+/// What a check is called where the run was opened.
+fn check_name(check: CheckIndex, records: &RunRecords) -> String {
+    let id = match records.entries.first().map(|entry| &entry.event) {
+        Some(Event::RunOpened { checks, .. }) => checks.get(check.as_usize()).map(|c| &c.id),
+        _ => None,
+    };
+    id.map_or_else(|| format!("check {}", check.0), ToString::to_string)
+}
+
+/// The same of a hook.
+fn hook_name(hook: HookIndex, records: &RunRecords) -> String {
+    let id = match records.entries.first().map(|entry| &entry.event) {
+        Some(Event::RunOpened { hooks, .. }) => hooks.get(hook.as_usize()).map(|h| &h.id),
+        _ => None,
+    };
+    id.map_or_else(|| format!("hook {}", hook.0), ToString::to_string)
 }
 
 fn of_finding(finding: &Finding) -> String {

@@ -119,7 +119,13 @@ fn the_page_says_what_the_report_says() {
     assert!(page.contains("bundle_signature_unanchored"));
     assert!(page.contains("<h2>Timeline</h2>"));
     assert!(page.contains("2026-03-02T09:15:04"));
-    for word in ["run.opened", "verdict.merged", "revise (file_missing), charged", "verified"] {
+    for word in [
+        "run.opened",
+        "verdict.merged",
+        "file-1: revise (file_missing)",
+        "revise (file_missing), charged",
+        "verified",
+    ] {
         assert!(page.contains(word), "{word}");
     }
     let page = page_of(&signed[..signed.len() - 1]);

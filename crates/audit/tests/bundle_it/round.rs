@@ -5,6 +5,9 @@ use std::io::{self, Read, Write};
 use probity_audit::bundle::{
     BUNDLE_FORMAT, BundleError, BundleInput, BundlePolicy, Inclusion, audit_bundle, write_bundle,
 };
+use probity_audit::log::LogPolicy;
+use probity_core::Event;
+use probity_record::{Chain, read_jsonl};
 use probity_report::{CheckState, SubjectKind, Verdict};
 use serde_json::Value;
 
@@ -144,6 +147,37 @@ fn what_is_no_proof_is_not_written() {
     let (log, inclusion) = (&*sample.log, &Inclusion::All);
     let input = BundleInput { log, content: &wrong, episode: None, inclusion, key: None };
     assert_eq!(write_bundle(&input, &mut Vec::new()).unwrap_err().code(), "bundle_blob");
+}
+
+/// A log that is whole and tells of a run that no machine makes: its own audit is part of the bundle's.
+#[test]
+fn a_lie_in_the_log_is_found_in_the_log() {
+    let mut sample = sample::plain();
+    let mut chain = Chain::new("run-plain".parse().unwrap());
+    let entries = read_jsonl(&sample.log).unwrap().entries;
+    sample.log.clear();
+    for mut entry in entries {
+        if let Event::VerdictMerged { attempts, .. } = &mut entry.event {
+            *attempts = 1;
+        }
+        sample.log.extend(chain.append(&entry).unwrap().into_bytes());
+        sample.log.push(b'\n');
+    }
+    let report = audit(&bundle(&sample, None));
+    assert_eq!(report.verdict, Verdict::Invalid);
+    let found = report.failures.iter().find(|found| found.code == "log_attempts_differ").unwrap();
+    assert_eq!((found.place.file.as_str(), found.check), ("log.jsonl", "accounting"));
+    assert!(found.place.line.is_some());
+}
+
+/// Every check of a log is one of its bundle.
+#[test]
+fn the_checks_of_the_log_are_those_of_the_bundle() {
+    let report = audit(&bundle(&sample::plain(), None));
+    let names: Vec<&str> = report.checks.iter().map(|check| check.name).collect();
+    assert_eq!(names[..4], ["container", "manifest", "digests", "statement"]);
+    assert_eq!(names[4..], LogPolicy::default().checks());
+    assert_eq!(report.binds["run"], "run-plain");
 }
 
 /// A sink with no room.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use probity_audit::SealedEpisode;
-use probity_audit::bundle::log_stub::{Blob, Content};
+use probity_audit::log::{Blob, Content};
 use probity_audit::project::{self, RunFacts};
 use probity_core::{
     Charter, CheckDecl, Claim, Code, Delegation, Digest, Effect, Entry, Finding, Input, Policy,
