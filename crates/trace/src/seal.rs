@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use probity_report::{Failures, Place, Rule};
 
+use crate::identity::Key;
 use crate::model::TRACE;
 use crate::scene::Scene;
 
@@ -65,18 +66,31 @@ pub(crate) struct TraceSums {
     pub(crate) known: Known,
 }
 
-/// SHA-256 of files that were read whole, by path.
+/// SHA-256 of files that were read whole.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known(HashMap<Box<str>, [u8; 32]>);
+pub(crate) struct Known {
+    by_path: HashMap<Box<str>, [u8; 32]>,
+    /// Of evidence, by its id: the path is that of the id.
+    evidence: HashMap<Key, [u8; 32]>,
+}
 
 impl Known {
     /// Remembers a file. Of two that name one path the first is kept: the manifest knows one too.
     pub(crate) fn insert(&mut self, path: &str, sha256: [u8; 32]) {
-        self.0.entry(path.into()).or_insert(sha256);
+        self.by_path.entry(path.into()).or_insert(sha256);
+    }
+
+    /// Remembers the evidence: the file of each is `evidence/<id>.txt`.
+    pub(crate) fn insert_evidence(&mut self, by_id: HashMap<Key, [u8; 32]>) {
+        self.evidence = by_id;
     }
 
     fn get(&self, path: &str) -> Option<[u8; 32]> {
-        self.0.get(path).copied()
+        let id = path.strip_prefix("evidence/").and_then(|name| name.strip_suffix(".txt"));
+        match id {
+            Some(id) => self.evidence.get(&Key::of(id)).copied(),
+            None => self.by_path.get(path).copied(),
+        }
     }
 }
 

@@ -105,7 +105,7 @@ impl TraceAuditor {
         &self,
         mut reader: Reader,
         ground: &Ground,
-        known: Known,
+        mut known: Known,
         (draft, failures): (&mut Draft, &mut Failures),
     ) {
         let mut first = Piece::default();
@@ -135,6 +135,7 @@ impl TraceAuditor {
             return;
         }
         draft.binds.insert("trace_sha256", trace.sha256.clone());
+        known.insert_evidence(end.evidence_sums);
         let sums = TraceSums {
             file_sha256: trace.sha256,
             trace_id: end.trace_id,

@@ -21,8 +21,7 @@ pub(super) const MANIFEST: &str = "manifest.json";
 const MAX_BYTES: u64 = 256 << 20;
 
 /// Files that every sealed run has; each must be listed.
-const CORE: [&str; 6] =
-    ["fingerprint.txt", "plan.json", "run_meta.json", "spec.json", TRACE, "verify.json"];
+const CORE: [&str; 5] = ["fingerprint.txt", "plan.json", "run_meta.json", "spec.json", TRACE];
 
 const CHECK: &str = "seal";
 

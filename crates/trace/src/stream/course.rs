@@ -1,9 +1,11 @@
 //! The rules, while the events pass by.
 
+use std::collections::HashMap;
+
 use probity_report::Failures;
 
 use crate::claim::Claims;
-use crate::identity::Identity;
+use crate::identity::{Identity, Key};
 use crate::lifecycle::Lifecycle;
 use crate::model::{Body, Event};
 use crate::plan::Binding;
@@ -47,6 +49,8 @@ pub(super) struct End {
     pub(super) trace_id: String,
     /// Ids of the evidence as it was registered.
     pub(super) evidence_order: Vec<String>,
+    /// SHA-256 of the evidence files, by id.
+    pub(super) evidence_sums: HashMap<Key, [u8; 32]>,
     pub(super) counts: [(&'static str, u64); 6],
 }
 
@@ -98,6 +102,7 @@ impl<'s> Course<'s> {
         End {
             trace_id: self.trace_id.map(TraceId::finish).unwrap_or_default(),
             evidence_order: self.evidence_order,
+            evidence_sums: self.claims.evidence_sums(),
             counts: [
                 ("events", counts.events),
                 ("steps", counts.steps),
