@@ -45,6 +45,24 @@ pub(crate) fn plain() -> Sample {
     stage.finish(None)
 }
 
+/// A run that is stopped at once: as small as a bundle can be, for tests that try every byte.
+pub(crate) fn stopped() -> Sample {
+    let mut stage = Stage::new("run-stopped");
+    let check = CheckDecl { id: Code::slug("file-1"), subject: Subject::World, timeout_ms: 30_000 };
+    let request = stage.keep_json(&json!({ "task": SECRET }));
+    let charter = Charter::new(Policy::default(), vec![check]);
+    let mut machine = Delegation::open(OPENED_AT_MS, stage.run.clone(), request, charter).unwrap();
+    machine.handle(OPENED_AT_MS, Input::Cancel { code: Code::slug("user") }).unwrap();
+    while let Some(effect) = machine.poll_effect() {
+        match effect {
+            Effect::Append(entries) => stage.entries.extend(entries),
+            Effect::Seal(entry) => stage.entries.push(entry),
+            _ => {}
+        }
+    }
+    stage.finish(None)
+}
+
 /// A decision under an envelope, with its episode.
 pub(crate) fn decision() -> Sample {
     let mut stage = Stage::new("run-card");
