@@ -21,4 +21,5 @@ mod plan_tamper;
 mod reading;
 mod reading_shapes;
 mod reading_stream;
+mod reference;
 mod tool;
