@@ -48,7 +48,6 @@ pub(crate) static RULES: &[&Rule] = &[
     &citation::CALL_UNKNOWN,
     &citation::OUT_OF_BOUNDS,
     &citation::SPLIT_CHARACTER,
-    &citation::NOT_UTF8,
     &citation::HASH_MISMATCH,
     &citation::CHANGED,
     &citation::LIMIT,

@@ -63,11 +63,11 @@ pub(crate) static RULES: &[&Rule] = &[
 /// again.
 const HELD_BYTES: usize = 8 << 20;
 
-/// The most bytes that are read again, all claims together.
-const MAX_READ_AGAIN_BYTES: u64 = 64 << 30;
+/// The most bytes that claims may have read again or hashed, all of them together.
+const MAX_CITED_BYTES: u64 = 16 << 30;
 
 /// What opening a file counts for among them.
-const READING_BYTES: u64 = 4 << 10;
+const OPENING_BYTES: u64 = 4 << 10;
 
 /// What was registered. No family by itself: [`crate::claim::Claims`] hands it its events.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(crate) struct Evidences {
     known: HashMap<Key, Fact>,
     held: Cache,
     buffer: Vec<u8>,
-    read_again_left: u64,
+    cited_bytes_left: u64,
     counts: Counts,
 }
 
@@ -125,7 +125,7 @@ impl Default for Evidences {
             known: HashMap::new(),
             held: Cache::new(HELD_BYTES),
             buffer: Vec::new(),
-            read_again_left: MAX_READ_AGAIN_BYTES,
+            cited_bytes_left: MAX_CITED_BYTES,
             counts: Counts::default(),
         }
     }
@@ -187,12 +187,14 @@ impl Evidences {
         if end > fact.len {
             return Err(Withheld::Outside(fact.len));
         }
-        if self.held.contains(key) {
+        let is_held = self.held.contains(key);
+        let reading = if is_held { 0 } else { fact.len.saturating_add(OPENING_BYTES) };
+        let cost = reading.saturating_add(end.saturating_sub(start));
+        self.cited_bytes_left = self.cited_bytes_left.checked_sub(cost).ok_or(Withheld::Limit)?;
+        if is_held {
             let bytes = self.held.get(key).unwrap_or_default();
             return Ok(Window { bytes, base: 0 });
         }
-        let cost = fact.len.saturating_add(READING_BYTES);
-        self.read_again_left = self.read_again_left.checked_sub(cost).ok_or(Withheld::Limit)?;
         let path = path_of(id);
         if !is_whole(fact.len) {
             let range = (start, end);

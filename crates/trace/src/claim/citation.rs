@@ -36,8 +36,6 @@ pub(super) static OUT_OF_BOUNDS: Rule =
 pub(super) static SPLIT_CHARACTER: Rule =
     Rule::error("citation_split_character", CHECK, "a span that begins or ends in a character")
         .under(CONTENT);
-pub(super) static NOT_UTF8: Rule =
-    Rule::error("citation_not_utf8", CHECK, "cited bytes that are no UTF-8").under(CONTENT);
 pub(super) static HASH_MISMATCH: Rule =
     Rule::error("citation_hash_mismatch", CHECK, "cited bytes with another SHA-256").under(CONTENT);
 pub(super) static CHANGED: Rule =
@@ -150,9 +148,32 @@ const fn rule_of(fault: &Fault) -> &'static Rule {
     match fault {
         Fault::OutOfBounds { .. } => &OUT_OF_BOUNDS,
         Fault::SplitCharacter => &SPLIT_CHARACTER,
-        Fault::NotUtf8 => &NOT_UTF8,
+        // All of it was UTF-8 when it was registered.
+        Fault::NotUtf8 => &CHANGED,
         Fault::HashMismatch { .. } => &HASH_MISMATCH,
         // Nothing else is wrong with one citation; if it were, it was not proved.
         _ => &LIMIT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One kind of fault has one code, in a live check and in a trace.
+    #[test]
+    fn a_fault_has_the_code_of_its_rule() {
+        let actual = String::new();
+        let faults = [
+            Fault::OutOfBounds { end: 1, len: 0 },
+            Fault::SplitCharacter,
+            Fault::HashMismatch { actual },
+        ];
+        for fault in faults {
+            assert_eq!(rule_of(&fault).code, fault.code());
+        }
+        assert_eq!(FABRICATED.code, Fault::Fabricated.code());
+        let found = Fault::TooFewSupports { found: 1, required: 2 };
+        assert_eq!(super::super::TOO_FEW_SUPPORTS.code, found.code());
     }
 }

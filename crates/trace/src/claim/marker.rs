@@ -194,3 +194,23 @@ fn tell(rule: &'static Rule, event: &Event, at: &Range<usize>, failures: &mut Fa
 fn bytes(at: &Range<usize>) -> String {
     format!("bytes {} to {} of the statement", at.start, at.end)
 }
+
+#[cfg(test)]
+mod tests {
+    use probity_grounding::Malformation;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_has_the_code_of_its_rule() {
+        let pairs = [
+            (&MALFORMED, Fault::MarkerMalformed(Malformation::Parts)),
+            (&QUOTE_DIFFERS, Fault::QuoteDiffers),
+            (&UNMARKED, Fault::Unmarked),
+            (&NO_CLAIM, Fault::NoClaim),
+        ];
+        for (rule, fault) in pairs {
+            assert_eq!(rule.code, fault.code());
+        }
+    }
+}

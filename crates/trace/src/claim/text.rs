@@ -13,17 +13,21 @@ const HELD_BYTES: usize = 8 << 20;
 /// The longest of these texts that is held.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
+/// The most bytes of these texts that supports may have read, all of them together.
+const MAX_READ_BYTES: usize = 256 << 20;
+
 /// Texts by the id of the claim or the call.
 #[derive(Debug)]
 pub(super) struct Texts {
     held: Cache,
+    bytes_left: usize,
     /// Calls that have returned.
     calls: HashSet<Key>,
 }
 
 impl Default for Texts {
     fn default() -> Self {
-        Self { held: Cache::new(HELD_BYTES), calls: HashSet::new() }
+        Self { held: Cache::new(HELD_BYTES), bytes_left: MAX_READ_BYTES, calls: HashSet::new() }
     }
 }
 
@@ -45,14 +49,16 @@ impl Texts {
         self.calls.contains(&call)
     }
 
-    /// The statement of a claim; `None` if it is not held.
+    /// The statement of a claim; `None` if it is not held, or enough was read.
     pub(super) fn statement(&mut self, claim: Key) -> Option<&[u8]> {
-        self.held.get(claim)
+        let text = self.held.get(claim)?;
+        self.bytes_left = self.bytes_left.checked_sub(text.len())?;
+        Some(text)
     }
 
-    /// The canonical text of what a call returned; `None` if it is not held.
+    /// The canonical text of what a call returned; `None` as for a statement.
     pub(super) fn result(&mut self, call: Key) -> Option<String> {
-        let raw = std::str::from_utf8(self.held.get(call)?).ok()?;
+        let raw = std::str::from_utf8(self.statement(call)?).ok()?;
         let mut tape = Tape::default();
         tape.read(raw).ok()?;
         Some(canonical(tape.root(raw)))
@@ -62,5 +68,20 @@ impl Texts {
         if text.len() <= MAX_TEXT_BYTES {
             self.held.insert(key, text.as_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_much_is_read_and_no_more() {
+        let mut texts = Texts::default();
+        let key = Key::of("claim");
+        texts.claimed(key, &"x".repeat(MAX_TEXT_BYTES));
+        let reads = MAX_READ_BYTES / MAX_TEXT_BYTES;
+        assert!((0..reads).all(|_| texts.statement(key).is_some()));
+        assert_eq!(texts.statement(key), None);
     }
 }

@@ -4,8 +4,11 @@ use probity_trace::TracePolicy;
 use probity_trace::sample::{Ending, Retrieval, SampleRun};
 use serde_json::{Value, json};
 
-use crate::claim_desk::{assert_files, assert_policy, found};
+use crate::claim_desk::{Case, assert_files, assert_policy, found};
 use crate::plan_tamper::{CLAIM, DERIVE_END, FINAL_END, Run, VERIFY_END};
+
+/// A name and a change of a claim.
+type Change = (&'static str, fn(&mut Value));
 
 fn of(ending: Ending) -> Run {
     Run::of(&SampleRun { ending, ..SampleRun::default() })
@@ -39,7 +42,7 @@ fn the_answer_is_the_first_final_claim() {
         change(&mut run.events[FINAL_END]["output"]);
         run.files()
     };
-    let cases: [(&str, fn(&mut Value), &[&str]); 7] = [
+    let cases: [Case<Value>; 7] = [
         ("made up", |end| end["final_answer"] = json!("It rains."), &["trace_answer_differs"]),
         ("a byte", |end| push(&mut end["final_answer"], " "), &["trace_answer_differs"]),
         ("none", |end| end["final_answer"] = json!(null), &["trace_answer_missing"]),
@@ -189,7 +192,7 @@ fn only_marked_claims_stand_beside_insufficiency() {
         change(&mut run.events[at]["claim"]);
         run.files()
     };
-    let cases: [(&str, fn(&mut Value)); 5] = [
+    let cases: [Change; 5] = [
         ("no mark", |claim| claim["structured"]["insufficient"] = json!(false)),
         ("a mark that is no boolean", |claim| claim["structured"]["insufficient"] = json!("true")),
         ("not rejected", |claim| claim["status"] = json!("proposed")),

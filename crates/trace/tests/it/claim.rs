@@ -7,7 +7,7 @@ use probity_trace::{Quotes, TracePolicy};
 use serde_json::{Value, json};
 
 use crate::claim_desk::{
-    assert_files, assert_policy, changed, found, marker, settle, statement, support,
+    Case, assert_files, assert_policy, changed, found, marker, settle, statement, support,
 };
 use crate::plan_tamper::{CALL, CLAIM, DERIVE_END, EVIDENCE, FINAL_END, RESULT, Run, VERIFY_END};
 
@@ -46,6 +46,12 @@ fn first_marker(run: &Run) -> String {
     marker(&run.events[CLAIM]["claim"]["supports"][0])
 }
 
+/// What is done to a support of evidence of some length.
+type Wrong = (&'static str, fn(&mut Value, usize), &'static [&'static str]);
+
+/// What is done to a statement.
+type Rewrite = (&'static str, fn(&str) -> String, &'static [&'static str]);
+
 #[test]
 fn other_bytes_that_are_cited_rightly_are_as_good() {
     let files = changed(|run| {
@@ -58,7 +64,7 @@ fn other_bytes_that_are_cited_rightly_are_as_good() {
 
 #[test]
 fn bytes_that_are_not_there_are_not_cited() {
-    let wrong: [(&str, fn(&mut Value, usize), &[&str]); 3] = [
+    let wrong: [Wrong; 3] = [
         (
             "behind the end",
             |support, len| support["span"][1] = json!(len + 1),
@@ -150,7 +156,7 @@ fn a_tool_call_supports_by_the_canonical_text_of_its_result() {
 
 #[test]
 fn the_text_before_a_marker_is_what_the_marker_cites() {
-    let rewrite: [(&str, fn(&str) -> String, &[&str]); 8] = [
+    let rewrite: [Rewrite; 8] = [
         ("a word", |text| text.replacen(' ', " not ", 1), &["citation_quote_differs"]),
         ("words before", |text| format!("We know: {text}"), &["citation_unmarked"]),
         ("words behind", |text| format!("{text} So it is."), &["citation_unmarked"]),
@@ -171,7 +177,7 @@ fn the_text_before_a_marker_is_what_the_marker_cites() {
 
 #[test]
 fn the_markers_are_the_supports() {
-    let cases: [(&str, fn(&mut Run), &[&str]); 6] = [
+    let cases: [Case<Run>; 6] = [
         (
             "a marker that is no support",
             |run| {
@@ -313,7 +319,7 @@ fn the_header_repeats_the_minimum_of_the_problem() {
 #[test]
 fn a_claim_says_how_it_was_made() {
     let zeros = || json!("0".repeat(64));
-    let cases: [(&str, fn(&mut Value), &[&str]); 6] = [
+    let cases: [Case<Value>; 6] = [
         ("no hash", |made| drop(take(made, "result_sha256")), &["trace_claim_result_sha256"]),
         ("a short hash", |made| made["result_sha256"] = json!("z"), &["trace_claim_result_sha256"]),
         (
@@ -417,6 +423,24 @@ fn a_claim_supports_another_by_its_statement() {
     };
     assert_files("right", &with(0).files(), &[]);
     assert_files("shifted", &with(1).files(), &["citation_hash_mismatch"]);
+}
+
+/// A statement of more than a MiB is not held.
+#[test]
+fn a_support_that_cannot_be_looked_up_does_not_pass() {
+    let run = with_second(|run, claim| {
+        let mut by = support("", b"x", (0, 1));
+        by["kind"] = json!("claim");
+        by["ref_id"] = run.events[CLAIM]["claim"]["id"].clone();
+        claim["supports"].as_array_mut().unwrap().push(by);
+    });
+    let mut long = run.clone();
+    long.events[CLAIM]["claim"]["statement"] = json!("x".repeat((1 << 20) + 1));
+    for (run, is_held) in [(run, true), (long, false)] {
+        let codes = found(&run.files(), &TracePolicy::default());
+        assert_eq!(codes.contains("citation_hash_mismatch"), is_held, "{codes:?}");
+        assert_eq!(codes.contains("citation_limit"), !is_held, "{codes:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::plan_tamper::{CLAIM, FINAL_END, Run};
 /// The checks that are looked at here.
 const CHECKS: [&str; 5] = ["evidence", "claims", "answer", "insufficiency", "policy"];
 
+/// A name, a change, and exactly the codes that are then found.
+pub(crate) type Case<T> = (&'static str, fn(&mut T), &'static [&'static str]);
+
 /// The codes that an audit finds in the checks of this file.
 pub(crate) fn found(files: &MemoryFiles, policy: &TracePolicy) -> BTreeSet<String> {
     let report = TraceAuditor::new(policy.clone()).audit(files, "a run");

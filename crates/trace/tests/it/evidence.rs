@@ -1,7 +1,12 @@
 //! Evidence and its files.
 
+use std::io::{Cursor, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use probity_trace::sample::{SampleRun, sha256};
-use probity_trace::{FileKind, MemoryFiles};
+use probity_trace::{
+    FileEntry, FileError, FileKind, MemoryFiles, RunFiles, TraceAuditor, TracePolicy,
+};
 use serde_json::json;
 
 use crate::claim_desk::{assert_files, changed, settle};
@@ -169,6 +174,61 @@ fn an_id_is_registered_once() {
         run.events[CLAIM - 1] = twice;
     });
     assert_files("twice", &files, &["trace_evidence_twice", "trace_reasoning_evidence_ids"]);
+}
+
+/// Files of which one, from a certain opening on, is another one or none.
+struct Unsteady {
+    files: MemoryFiles,
+    path: String,
+    openings: AtomicUsize,
+    steady: usize,
+    then: fn() -> Result<Vec<u8>, FileError>,
+}
+
+impl RunFiles for Unsteady {
+    fn list(&self) -> Result<Vec<FileEntry>, FileError> {
+        self.files.list()
+    }
+
+    fn open(&self, path: &str) -> Result<Box<dyn Read + Send + '_>, FileError> {
+        if path == self.path && self.openings.fetch_add(1, Ordering::Relaxed) >= self.steady {
+            return (self.then)().map(|bytes| Box::new(Cursor::new(bytes)) as Box<dyn Read + Send>);
+        }
+        self.files.open(path)
+    }
+}
+
+/// What is found of a run whose first piece of evidence is another file after some openings.
+fn unsteady(run: &Run, steady: usize, then: fn() -> Result<Vec<u8>, FileError>) -> Vec<String> {
+    let (files, path) = (run.files(), path(run));
+    let files = Unsteady { files, path, openings: AtomicUsize::new(0), steady, then };
+    let policy = TracePolicy { seal: false, ..TracePolicy::default() };
+    let report = TraceAuditor::new(policy).audit(&files, "unsteady");
+    let ours = report.failures.iter().filter(|one| ["evidence", "claims"].contains(&one.check));
+    ours.map(|one| one.code.to_owned()).collect()
+}
+
+#[test]
+fn what_cannot_be_read_is_told() {
+    let run = Run::new();
+    let broken = unsteady(&run, 0, || Err(FileError::Io("the disk is gone".to_owned())));
+    assert_eq!(broken, ["trace_evidence_unreadable"]);
+    let large = unsteady(&run, 0, || Err(FileError::TooLarge { max_bytes: 1 }));
+    assert_eq!(large, ["trace_evidence_too_large"]);
+}
+
+/// What is not held is read again for a claim, and must be what it was.
+#[test]
+fn evidence_that_changes_under_the_audit_is_told() {
+    let sample = SampleRun { text_bytes: (4 << 20) + 100, ..SampleRun::default() };
+    let run = Run::of(&sample);
+    // Twice for the registration: it is too large to be read whole.
+    let gone = unsteady(&run, 2, || Err(FileError::Missing));
+    assert_eq!(gone, ["trace_evidence_changed"]);
+    let other = unsteady(&run, 2, || Ok(vec![b'x'; 5 << 20]));
+    assert_eq!(other, ["citation_hash_mismatch"]);
+    let binary = unsteady(&run, 2, || Ok(vec![0xff; 5 << 20]));
+    assert_eq!(binary, ["trace_evidence_changed"]);
 }
 
 /// Larger than what is read whole.
