@@ -1,5 +1,6 @@
 //! `probity audit`: records proved from their bytes alone.
 
+mod counted;
 mod episode;
 mod feed;
 mod find;
@@ -46,7 +47,7 @@ pub(super) async fn audit(args: &AuditArgs, _: &Programs) -> Result<u8, CliError
         Some(threads) => usize::from(threads),
         None => std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS),
     };
-    let screen = Screen::new();
+    let screen = Screen::new(workshop.bytes_read());
     let live = screen.live();
     let tally = Tally::new(args.allow_redacted);
     let (json, style) = (args.json, Style::of_stdout());

@@ -26,6 +26,17 @@ const EXITS: [(u8, &[&str], &str); 11] = [
     (130, &[], "a second interrupt ended the program at once; the run can be resumed"),
 ];
 
+/// What the same numbers say where `probity audit` ends with them.
+const AUDITS: [(u8, &str); 7] = [
+    (0, "valid: everything was looked at, and nothing was found"),
+    (1, "invalid: at least one rule is broken"),
+    (2, "wrong usage, or a key, an envelope or a pack that cannot be used"),
+    (3, "malformed: the bytes cannot be read as a record, or there is none"),
+    (4, "limit exceeded: a bound of the auditor was reached"),
+    (5, "integrity only: what is there is whole, but not everything could be re-checked"),
+    (6, "accepted by the compat reading, and by no other"),
+];
+
 /// Suggestions for a code that no page explains.
 const MAX_SUGGESTIONS: usize = 3;
 
@@ -45,9 +56,12 @@ pub(super) async fn explain(args: &ExplainArgs, _: &Programs) -> Result<u8, CliE
     }
     if let Some((exit, outcomes, meaning)) = exit(code) {
         match args.json {
-            true => present::json(
-                &json!({ "exit_code": exit, "outcomes": outcomes, "meaning": meaning }),
-            )?,
+            true => present::json(&json!({
+                "exit_code": exit,
+                "outcomes": outcomes,
+                "meaning": meaning,
+                "audit": of_audit(exit),
+            }))?,
             false => drop(present::print(exit_text(exit, outcomes, meaning).as_bytes())?),
         }
         return Ok(0);
@@ -71,10 +85,17 @@ fn exit_text(exit: u8, outcomes: &[&str], meaning: &str) -> String {
         [] => format!("exit code {exit}: {meaning}\n"),
         outcomes => format!("exit code {exit}, {}: {meaning}\n", outcomes.join(" or ")),
     };
+    if let Some(meaning) = of_audit(exit) {
+        let _ = writeln!(text, "where `probity audit` ends with it: {meaning}");
+    }
     for outcome in outcomes {
         let _ = write!(text, "\n{}", page(outcome).unwrap_or_default());
     }
     text
+}
+
+fn of_audit(exit: u8) -> Option<&'static str> {
+    AUDITS.iter().find(|(code, _)| *code == exit).map(|(_, meaning)| *meaning)
 }
 
 fn list(json: bool) -> Result<u8, CliError> {
@@ -138,6 +159,16 @@ mod tests {
             assert!(page(outcome.as_str()).is_some(), "{outcome}");
             let (_, outcomes, _) = exit(&outcome.exit_code().to_string()).unwrap();
             assert!(outcomes.contains(&outcome.as_str()), "{outcome}");
+        }
+    }
+
+    #[test]
+    fn every_verdict_of_an_audit_stands_at_its_exit_code() {
+        for verdict in probity_report::Verdict::BY_WEIGHT {
+            let meaning = of_audit(verdict.exit_code()).unwrap();
+            let word = verdict.as_str().replace('_', " ");
+            let first = word.replace("accepted by compat", "accepted by the compat");
+            assert!(meaning.starts_with(&first), "{verdict:?}: {meaning}");
         }
     }
 

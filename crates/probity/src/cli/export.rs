@@ -94,13 +94,16 @@ pub(super) async fn export(args: &ExportArgs, _: &Programs) -> Result<u8, CliErr
 
 /// What a bundle is made of.
 enum Source {
-    Run {
-        log: Vec<u8>,
-        content: StoredContent,
-        episode: Option<Box<RunEpisode>>,
-        key: Option<SigningKey>,
-    },
+    Run(Box<StoredRun>),
     Bundle(File),
+}
+
+/// A run of a store, read.
+struct StoredRun {
+    log: Vec<u8>,
+    content: StoredContent,
+    episode: Option<RunEpisode>,
+    key: Option<SigningKey>,
 }
 
 /// A file is a bundle to redact; everything else is a run.
@@ -124,13 +127,13 @@ async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, Cl
     let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
     let log = log_of(store.as_ref(), &run).await?;
     let episode = match RunEpisode::read(store.as_ref(), &run).await {
-        Ok(episode) => Some(Box::new(episode)),
+        Ok(episode) => Some(episode),
         // What is missing, the bundle's writer says in its own words.
         Err(EpisodeError::NoDecision { .. } | EpisodeError::NotSealed { .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let content = StoredContent::new(store, Handle::current());
-    Ok(Source::Run { log, content, episode, key })
+    Ok(Source::Run(Box::new(StoredRun { log, content, episode, key })))
 }
 
 /// A bundle that was written, under another name as yet.
@@ -151,7 +154,8 @@ fn made(
     let mut sink = Hashed { file: BufWriter::with_capacity(1 << 17, file), hash: Sha256::new() };
     let summary = match source {
         Source::Bundle(file) => redact_bundle(&mut BufReader::new(file), inclusion, &mut sink)?,
-        Source::Run { log, content, episode, key } => {
+        Source::Run(run) => {
+            let StoredRun { log, content, episode, key } = run.as_ref();
             let input = BundleInput {
                 log,
                 content,

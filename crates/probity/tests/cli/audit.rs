@@ -101,10 +101,13 @@ fn every_exit_code_is_what_the_help_says() {
 }
 
 #[test]
-fn a_store_that_was_named_and_is_not_there_is_wrong_usage() {
+fn a_run_of_a_store_that_is_not_there_is_missing_and_what_is_no_store_is_wrong_usage() {
     let world = World::new();
     let ran = audit(&world, &["it", "--store", "sqlite:absent.db", "--json"]);
-    assert_eq!((ran.code, ran.error_code()), (2, "file_read".to_owned()), "{ran:?}");
+    assert_eq!((ran.code, &lines(&ran).0[0]["failures"][0]["code"]), (3, &"audit_missing".into()));
+    world.write("broken.db", &"no database ".repeat(1000));
+    let ran = audit(&world, &["it", "--store", "sqlite:broken.db", "--json"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
     let ran = audit(&world, &["it", "--store", "nonsense", "--json"]);
     assert_eq!((ran.code, ran.error_code()), (2, "store_url".to_owned()), "{ran:?}");
 }
@@ -212,11 +215,12 @@ fn what_is_no_record_is_passed_over_in_a_folder_and_refused_by_name() {
     world.write("all/package.json", "{\"name\": \"x\"}\n");
     world.write("all/list.json", "[{\"name\": \"x\"}, 7]\n");
     world.write("all/rows.jsonl", "{\"row\": 1}\n{\"row\": 2}\n");
+    world.write("all/one.jsonl", "{\"row\": 1}");
     world.write("all/notes.md", "nothing\n");
     let ran = audit(&world, &["all", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let (reports, summary) = lines(&ran);
-    assert_eq!((reports.len(), &summary["passed_over"]), (1, &3.into()));
+    assert_eq!((reports.len(), &summary["passed_over"]), (1, &4.into()));
     for path in ["all/package.json", "all/list.json", "all/rows.jsonl", "all/notes.md"] {
         assert_eq!(audit(&world, &[path]).code, 3, "{path}");
     }

@@ -1,9 +1,12 @@
 //! Reports on standard output, and how far it is on standard error.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::tally::Tally;
 use crate::cli::CliError;
@@ -27,13 +30,17 @@ pub(super) struct Screen {
 pub(super) struct Live(Option<ProgressBar>);
 
 impl Screen {
-    /// A live line where standard error is a terminal.
-    pub(super) fn new() -> Self {
+    /// A live line where standard error is a terminal; it says how much was read.
+    pub(super) fn new(bytes_read: Arc<AtomicU64>) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let read = move |_: &ProgressState, into: &mut dyn fmt::Write| {
+                let _ = write!(into, "{}", HumanBytes(bytes_read.load(Ordering::Relaxed)));
+            };
             // The template is a constant; the fallback only changes how it looks.
-            let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let style = ProgressStyle::with_template("{spinner} {wide_msg} {read} {elapsed}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner())
+                .with_key("read", read);
             bar.set_style(style);
             bar.set_message("reading");
             bar.enable_steady_tick(TICK);

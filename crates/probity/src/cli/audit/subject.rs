@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use probity_core::RunId;
+use probity_engine::EngineError;
 use probity_store::Store;
 
 use super::find::{PLAN, TRACE, is_run};
@@ -11,6 +12,7 @@ use super::rule::{self, unread};
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
 use crate::cli::log::{open_existing, resolve_run};
+use crate::location::StoreError;
 use crate::run_folder::open_file;
 
 /// Something that was named.
@@ -70,22 +72,26 @@ fn run_of(path: &Path) -> Option<PathBuf> {
 
 /// A text that names no file may name a run.
 async fn stored(text: &str, error: &std::io::Error, args: &AuditArgs) -> Result<Subject, CliError> {
-    let missing = |why: &str| {
-        let rule = match error.kind() {
-            std::io::ErrorKind::NotFound => &rule::MISSING,
-            _ => &rule::UNREADABLE,
-        };
-        Subject::Unread(Box::new(unread(text, rule, &format!("{error}; {why}"))))
+    let unread = |rule, why: &str| {
+        Ok(Subject::Unread(Box::new(unread(text, rule, &format!("{error}; {why}")))))
+    };
+    let missing = match error.kind() {
+        std::io::ErrorKind::NotFound => &rule::MISSING,
+        _ => &rule::UNREADABLE,
     };
     let store = match open_existing(&args.store) {
         Ok(store) => store,
-        // A store that was named is no place to guess about.
-        Err(error) if args.store.store.is_some() => return Err(error),
-        Err(error) => return Ok(missing(&format!("and no run: {error}"))),
+        Err(error @ (CliError::Usage(_) | CliError::Store(StoreError::Url { .. }))) => {
+            return Err(error);
+        }
+        Err(error) => return unread(missing, &format!("and it is no run: {error}")),
     };
     match resolve_run(store.as_ref(), text).await {
         Ok(run) => Ok(Subject::Stored(store, run)),
         Err(ambiguous @ CliError::Usage(_)) => Err(ambiguous),
-        Err(_) => Ok(missing("and the store has no run of that name")),
+        Err(CliError::Name(_) | CliError::Engine(EngineError::Missing { .. })) => {
+            unread(missing, "and the store has no run of that name")
+        }
+        Err(error) => unread(&rule::UNREADABLE, &format!("and the store failed: {error}")),
     }
 }

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use probity_audit::page::render_page;
 use probity_audit::{EpisodeAuditor, MAX_LIST_BYTES};
 use probity_report::VerificationReport;
 use probity_trace::{FileError, MemoryFiles, Quotes, RunFiles, TraceAuditor, TracePolicy, compat};
 
+use super::counted::Counted;
 use super::episode::{Held, is_no_record, told};
 use super::feed::{Job, Task};
 use super::find::TRACE;
-use super::kind::FileKind;
+use super::kind::{FileKind, MAX_HEAD_BYTES};
 use super::proof::Proof;
 use super::rule::{self, unread};
 use super::text::{self, Detail};
@@ -31,6 +33,9 @@ const MAX_TRACE_BYTES: usize = 1 << 30;
 /// Every auditor, and how reports are shown.
 pub(super) struct Workshop {
     traces: TracePolicy,
+    threads: u8,
+    /// Bytes of run directories that were read so far.
+    bytes_read: Arc<AtomicU64>,
     is_compat: bool,
     proof: Proof,
     /// Named on the command line; where none is, the project's are read when a document comes.
@@ -74,6 +79,8 @@ impl Workshop {
         };
         let workshop = Self {
             traces,
+            threads: args.threads.unwrap_or(2),
+            bytes_read: Arc::default(),
             is_compat: args.compat,
             proof: Proof::of(args)?,
             envelopes: args.envelope.clone(),
@@ -88,6 +95,11 @@ impl Workshop {
             workshop.episodes()?;
         }
         Ok(workshop)
+    }
+
+    /// Bytes of run directories that were read so far, for whoever shows it.
+    pub(super) fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes_read)
     }
 
     /// Audits one piece of work.
@@ -117,12 +129,11 @@ impl Workshop {
     /// Whether none of the first lines of a file is a record, and none is torn.
     pub(super) fn has_no_record(&self, head: &[u8]) -> bool {
         let auditor = EpisodeAuditor::new();
-        let lines = head.split_inclusive(|byte| *byte == b'\n');
-        let mut whole = lines.filter(|line| line.ends_with(b"\n")).peekable();
-        whole.peek().is_some()
-            && whole
-                .filter(|line| !line.trim_ascii().is_empty())
-                .all(|line| is_no_record(&auditor.line(line, "", 1)))
+        // Of a longer file, the last line that was looked at may go on.
+        let is_whole = |line: &&[u8]| line.ends_with(b"\n") || head.len() < MAX_HEAD_BYTES;
+        let lines = head.split_inclusive(|byte| *byte == b'\n').filter(is_whole);
+        let mut lines = lines.filter(|line| !line.trim_ascii().is_empty()).peekable();
+        lines.peek().is_some() && lines.all(|line| is_no_record(&auditor.line(line, "", 1)))
     }
 
     fn run(&self, path: &Path, is_named: bool, is_alone: bool) -> VerificationReport {
@@ -132,7 +143,10 @@ impl Workshop {
             false => RunFolder::open_found(path),
         };
         match folder {
-            Ok(files) => self.trace(&files, &source, is_alone),
+            Ok(folder) => {
+                let files = Counted { folder, bytes_read: &self.bytes_read };
+                self.trace(&files, &source, is_alone)
+            }
             Err(error) => unread(&source, &rule::UNREADABLE, &error.to_string()),
         }
     }
@@ -142,7 +156,7 @@ impl Workshop {
             return compat::audit(files, source);
         }
         // Several at a time use a thread each.
-        let threads = if is_alone { 2 } else { 1 };
+        let threads = if is_alone { self.threads.min(2) } else { 1 };
         TraceAuditor::new(TracePolicy { threads, ..self.traces.clone() }).audit(files, source)
     }
 
