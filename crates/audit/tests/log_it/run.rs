@@ -1,0 +1,217 @@
+//! Honest runs, one for every way that a run can go.
+
+use probity_core::{
+    Answer, Charter, CheckDecl, Counting, Feature, HookDecision, HookPoint, Input, OnFailure,
+    Policy, RedFirst, Rung, StageBudgets, Step, Subject, Terms, Tier,
+};
+
+use crate::rig::{OPENED_MS, Rig, check, hook};
+
+/// A run that has ended.
+pub(crate) type Run = fn() -> Rig;
+
+/// Every run by name.
+pub(crate) const RUNS: [(&str, Run); 21] = [
+    ("twice", twice),
+    ("once", once),
+    ("exhausted", exhausted),
+    ("rejected", rejected),
+    ("faulted", faulted),
+    ("retried", retried),
+    ("inconclusive", inconclusive),
+    ("unverified", unverified),
+    ("tampered", tampered),
+    ("reused", reused),
+    ("flaky", flaky),
+    ("interrupted", interrupted),
+    ("too often interrupted", too_often),
+    ("asked", asked),
+    ("unanswered", unanswered),
+    ("waived", waived),
+    ("granted", granted),
+    ("hooked", hooked),
+    ("blocked by a hook", blocked),
+    ("required red", required),
+    ("fallen back", fallen_back),
+];
+
+pub(crate) fn twice() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.turn("not yet", &["revise"]).turn("done", &["pass"]).sealed()
+}
+
+pub(crate) fn once() -> Rig {
+    Rig::new(Policy::default()).start().turn("done", &["pass"]).sealed()
+}
+
+pub(crate) fn exhausted() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.turn("a", &["revise"]).turn("b", &["revise"]).turn("c", &["revise"]).sealed()
+}
+
+pub(crate) fn rejected() -> Rig {
+    Rig::new(Policy::default()).start().turn("a", &["fail"]).sealed()
+}
+
+fn faulted() -> Rig {
+    Rig::new(Policy::default()).start().turn("a", &["fault"]).sealed()
+}
+
+/// A check whose ground truth is out of reach at first.
+pub(crate) fn retried() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.turn("a", &["timeout"]);
+    rig.now_ms = rig.machine.poll_timeout().unwrap();
+    rig.ok(Input::Timer).finish("pass").sealed()
+}
+
+fn inconclusive() -> Rig {
+    let mut rig = Rig::new(Policy { max_verify_tries: 1, ..Policy::default() }).start();
+    rig.turn("a", &["unread"]).sealed()
+}
+
+fn unverified() -> Rig {
+    let mut rig = Rig::of(Charter::new(Policy::default(), vec![])).start();
+    rig.claim("a").sealed()
+}
+
+pub(crate) fn tampered() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.claim("a");
+    rig.judge = "another judge";
+    rig.finish("pass").sealed()
+}
+
+fn by_candidate() -> Policy {
+    Policy { max_attempts: 4, counting: Counting::by_candidate(4), ..Policy::default() }
+}
+
+/// The same claim again, with nothing done in between: answered from the log.
+pub(crate) fn reused() -> Rig {
+    let mut rig = Rig::new(by_candidate()).start();
+    rig.turn("a", &["revise"]);
+    rig.work -= 1;
+    rig.claim("a").turn("b", &["pass"]).sealed()
+}
+
+fn flaky() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.turn("a", &["revise"]);
+    rig.work -= 1;
+    rig.turn("a", &["pass"]).sealed()
+}
+
+pub(crate) fn interrupted() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.ok(Input::Resume).claim("a").ok(Input::Resume).finish("pass").sealed()
+}
+
+pub(crate) fn too_often() -> Rig {
+    let mut rig = Rig::new(Policy { max_interruptions: 1, ..Policy::default() }).start();
+    rig.ok(Input::Resume).ok(Input::Resume).sealed()
+}
+
+fn humans() -> Vec<CheckDecl> {
+    vec![check("file-1", Subject::World), check("approval", Subject::Human)]
+}
+
+pub(crate) fn asked() -> Rig {
+    let mut rig = Rig::of(Charter::new(Policy::default(), humans())).start();
+    rig.turn("a", &["pass"]).human("revise").turn("b", &["pass"]).human("pass").sealed()
+}
+
+pub(crate) fn unanswered() -> Rig {
+    let mut rig = Rig::of(Charter::new(Policy::default(), humans())).start();
+    rig.turn("a", &["pass"]);
+    rig.now_ms = rig.machine.poll_timeout().unwrap();
+    rig.ok(Input::Timer).sealed()
+}
+
+pub(crate) fn calls_human() -> Policy {
+    Policy {
+        max_attempts: 1,
+        on_fail: OnFailure::Escalate,
+        on_exhausted: OnFailure::Escalate,
+        ..Policy::default()
+    }
+}
+
+pub(crate) fn waived() -> Rig {
+    let mut rig = Rig::new(calls_human()).start();
+    rig.turn("a", &["revise"]).answer(Answer::Waive).sealed()
+}
+
+pub(crate) fn granted() -> Rig {
+    let mut rig = Rig::new(calls_human()).start();
+    rig.turn("a", &["revise"]).answer(Answer::Continue { attempts: 2 });
+    rig.turn("b", &["revise"]).turn("c", &["pass"]).sealed()
+}
+
+/// Every point of a hook, and a claim that a verification hook rewrites.
+pub(crate) fn hooked() -> Rig {
+    let checks = vec![check("file-1", Subject::World), check("redact", Subject::Hook)];
+    let mut rig = Rig::of(Charter {
+        hooks: vec![
+            hook("task", HookPoint::DelegationPre),
+            hook("prompt", HookPoint::AttemptStart),
+            hook("watch", HookPoint::AttemptEnd),
+            hook("edit", HookPoint::DelegationPost),
+        ],
+        ..Charter::new(Policy::default(), checks)
+    })
+    .start();
+    let (to, delta) = (rig.shelf.keep("another"), rig.shelf.keep("a delta"));
+    let modify = HookDecision::Modify { to, delta };
+    rig.hooked(modify.clone()).hooked(modify.clone());
+    rig.turn("a", &["pass"]).finish("revise").hooked(HookDecision::Allow);
+    rig.hooked(HookDecision::NotApplicable);
+    rig.turn("b", &["pass"]).rewriting("c").hooked(HookDecision::Allow);
+    rig.hooked(modify).sealed()
+}
+
+pub(crate) fn blocked() -> Rig {
+    let mut rig = Rig::of(Charter {
+        hooks: vec![hook("task", HookPoint::DelegationPre)],
+        ..Charter::new(Policy::default(), vec![check("file-1", Subject::World)])
+    })
+    .start();
+    let reason = rig.shelf.keep("not on a Friday");
+    rig.hooked(HookDecision::Block { reason }).sealed()
+}
+
+/// A check that passes before the delegate proves nothing.
+pub(crate) fn required() -> Rig {
+    let mut rig = Rig::new(Policy { red_first: RedFirst::Require, ..Policy::default() });
+    rig.observe(probity_core::Phase::Before).finish("pass");
+    rig.observe(probity_core::Phase::Before).turn("a", &["pass"]).sealed()
+}
+
+pub(crate) fn terms() -> Terms {
+    let rung = |step| Rung { step, max_extra_ms: None, is_ready: true };
+    let budget_ms = 60_000;
+    Terms {
+        envelope: probity_record::blob_digest(b"the envelope"),
+        tier: Some(Tier::Medium),
+        is_required: true,
+        stages: StageBudgets {
+            context_ms: budget_ms,
+            plan_ms: budget_ms,
+            act_ms: budget_ms,
+            verify_ms: budget_ms,
+        },
+        features: vec![Feature { captured_at_ms: OPENED_MS, ttl_ms: 1 }],
+        is_stale_soft: false,
+        ladder: vec![rung(Step::CacheBundle), rung(Step::Hitl)],
+        blocked: None,
+        needs_approval: true,
+    }
+}
+
+/// A human approves, the cached bundle acts, a human is asked once more.
+pub(crate) fn fallen_back() -> Rig {
+    let policy = Policy { wall_ms: Some(600_000), ..Policy::default() };
+    let checks = vec![check("file-1", Subject::World)];
+    let mut rig = Rig::of(Charter { terms: Some(terms()), ..Charter::new(policy, checks) }).start();
+    rig.answer(Answer::Continue { attempts: 2 });
+    rig.turn("a", &["fail"]).answer(Answer::Reject).sealed()
+}
