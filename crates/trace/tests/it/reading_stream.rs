@@ -329,6 +329,18 @@ fn the_id_is_that_of_the_content_however_it_is_spelled() {
 }
 
 #[test]
+fn the_id_of_a_trace_that_was_not_read_whole_is_not_compared() {
+    for damage in ["junk", "{\"a\":NaN}", "{\"record\":\"note\"}"] {
+        let mut files = SampleRun::default().files();
+        let trace = files.files.get_mut("trace.jsonl").unwrap();
+        trace.extend_from_slice(format!("{damage}\n").as_bytes());
+        let report = audit_in(1, &files);
+        assert_eq!(found(&report).len(), 1, "{damage}");
+        assert!(!report.has("trace_id_trace"), "{damage}");
+    }
+}
+
+#[test]
 fn every_cut_of_a_run_is_told() {
     let files = SampleRun::default().files();
     let whole = files.files["trace.jsonl"].clone();
