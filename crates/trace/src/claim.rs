@@ -60,6 +60,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &marker::NO_CLAIM,
     &reasoning::RESULT_SHA256,
     &reasoning::PICKED,
+    &reasoning::REASONER,
     &reasoning::QUESTION,
     &reasoning::MISSING,
     &reasoning::UNFOUNDED,

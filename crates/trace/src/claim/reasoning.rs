@@ -13,6 +13,8 @@ pub(super) static RESULT_SHA256: Rule =
     Rule::error("trace_claim_result_sha256", CHECK, "a result hash that is not that of the claim");
 pub(super) static PICKED: Rule =
     Rule::error("trace_claim_picked", CHECK, "a reasoner that picked other evidence than it cites");
+pub(super) static REASONER: Rule =
+    Rule::error("trace_claim_reasoner", CHECK, "a derived claim that does not name its reasoner");
 pub(super) static QUESTION: Rule =
     Rule::error("trace_claim_question", CHECK, "a reasoner that answers another question");
 pub(super) static MISSING: Rule =
@@ -96,6 +98,11 @@ impl Reasoning {
         if !picked.is_some_and(|picked| is_picked(picked, claim)) {
             let place = event.place("/claim/structured/reasoner/picked");
             failures.add(&PICKED, place, PICKED.finds);
+        }
+        let name = reasoner.and_then(|reasoner| reasoner.get("reasoner")?.text());
+        if name.is_none_or(|name| name.is_empty()) {
+            let place = event.place("/claim/structured/reasoner/reasoner");
+            failures.add(&REASONER, place, REASONER.finds);
         }
         let question = reasoner.and_then(|reasoner| reasoner.get("question")?.text());
         if let Some(spec) = scene.spec

@@ -319,13 +319,19 @@ fn the_header_repeats_the_minimum_of_the_problem() {
 #[test]
 fn a_claim_says_how_it_was_made() {
     let zeros = || json!("0".repeat(64));
-    let cases: [Case<Value>; 6] = [
+    let cases: [Case<Value>; 8] = [
         ("no hash", |made| drop(take(made, "result_sha256")), &["trace_claim_result_sha256"]),
         ("a short hash", |made| made["result_sha256"] = json!("z"), &["trace_claim_result_sha256"]),
         (
             "no reasoner",
             |made| drop(take(made, "reasoner")),
-            &["trace_claim_picked", "trace_claim_question"],
+            &["trace_claim_picked", "trace_claim_question", "trace_claim_reasoner"],
+        ),
+        ("no name", |made| made["reasoner"]["reasoner"] = json!(null), &["trace_claim_reasoner"]),
+        (
+            "an empty name",
+            |made| made["reasoner"]["reasoner"] = json!(""),
+            &["trace_claim_reasoner"],
         ),
         (
             "another span",
@@ -350,7 +356,12 @@ fn a_claim_says_how_it_was_made() {
     }
     let mut run = Run::new();
     run.events[CLAIM]["claim"]["structured"] = json!(null);
-    let expected = ["trace_claim_result_sha256", "trace_claim_picked", "trace_claim_question"];
+    let expected = [
+        "trace_claim_result_sha256",
+        "trace_claim_picked",
+        "trace_claim_question",
+        "trace_claim_reasoner",
+    ];
     assert_files("nothing", &run.files(), &expected);
     let told: [(&str, Value, &[&str]); 5] = [
         ("result_sha256", zeros(), &["trace_reasoning_result_sha256"]),

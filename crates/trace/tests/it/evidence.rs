@@ -7,9 +7,9 @@ use probity_trace::sample::{SampleRun, sha256};
 use probity_trace::{
     FileEntry, FileError, FileKind, MemoryFiles, RunFiles, TraceAuditor, TracePolicy,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::claim_desk::{assert_files, changed, settle};
+use crate::claim_desk::{assert_files, changed, found, marker, support};
 use crate::plan_tamper::{CLAIM, EVIDENCE, Run};
 
 const FIRST: usize = EVIDENCE[0];
@@ -67,16 +67,14 @@ fn every_change_of_a_file_is_found() {
 }
 
 #[test]
-fn every_bit_of_a_file_counts() {
+fn every_byte_of_a_file_counts() {
     let run = Run::new();
     let (files, path) = (run.files(), path(&run));
     for at in 0..files.files[&path].len() {
-        for bit in 0..8 {
-            let mut files = files.clone();
-            files.files.get_mut(&path).unwrap()[at] ^= 1 << bit;
-            let found = crate::claim_desk::found(&files, &probity_trace::TracePolicy::default());
-            assert!(found.contains("trace_evidence_sha256"), "byte {at}, bit {bit}");
-        }
+        let mut files = files.clone();
+        files.files.get_mut(&path).unwrap()[at] ^= 1 << (at % 8);
+        let found = found(&files, &TracePolicy::default());
+        assert!(found.contains("trace_evidence_sha256"), "byte {at}");
     }
 }
 
@@ -134,7 +132,7 @@ fn an_id_that_is_a_path_is_no_file_name() {
         run.events[FIRST]["evidence"]["content_path"] = json!(format!("evidence/{id}.txt"));
         let mut files = run.files();
         files.files.insert(format!("evidence/{id}.txt"), b"any".to_vec());
-        let found = crate::claim_desk::found(&files, &probity_trace::TracePolicy::default());
+        let found = found(&files, &TracePolicy::default());
         assert!(found.contains("trace_evidence_path"), "{id}: {found:?}");
     }
 }
@@ -198,10 +196,13 @@ impl RunFiles for Unsteady {
     }
 }
 
-/// What is found of a run whose first piece of evidence is another file after some openings.
-fn unsteady(run: &Run, steady: usize, then: fn() -> Result<Vec<u8>, FileError>) -> Vec<String> {
-    let (files, path) = (run.files(), path(run));
-    let files = Unsteady { files, path, openings: AtomicUsize::new(0), steady, then };
+/// What is found of files of which one is another after some openings.
+fn unsteady(
+    files: MemoryFiles,
+    steady: usize,
+    then: fn() -> Result<Vec<u8>, FileError>,
+) -> Vec<String> {
+    let files = Unsteady { files, path: path(&Run::new()), openings: 0.into(), steady, then };
     let policy = TracePolicy { seal: false, ..TracePolicy::default() };
     let report = TraceAuditor::new(policy).audit(&files, "unsteady");
     let ours = report.failures.iter().filter(|one| ["evidence", "claims"].contains(&one.check));
@@ -210,51 +211,54 @@ fn unsteady(run: &Run, steady: usize, then: fn() -> Result<Vec<u8>, FileError>) 
 
 #[test]
 fn what_cannot_be_read_is_told() {
-    let run = Run::new();
-    let broken = unsteady(&run, 0, || Err(FileError::Io("the disk is gone".to_owned())));
-    assert_eq!(broken, ["trace_evidence_unreadable"]);
-    let large = unsteady(&run, 0, || Err(FileError::TooLarge { max_bytes: 1 }));
-    assert_eq!(large, ["trace_evidence_too_large"]);
+    let files = Run::new().files();
+    let broken = || Err(FileError::Io("the disk is gone".to_owned()));
+    assert_eq!(unsteady(files.clone(), 0, broken), ["trace_evidence_unreadable"]);
+    let large = || Err(FileError::TooLarge { max_bytes: 1 });
+    assert_eq!(unsteady(files, 0, large), ["trace_evidence_too_large"]);
+}
+
+/// A run whose first piece of evidence is larger than what is read whole, cited far inside.
+fn with_large_evidence(change: impl FnOnce(&mut Value)) -> MemoryFiles {
+    let content: Vec<u8> = (b'a'..=b'z').cycle().take(5 << 20).collect();
+    let mut files = changed(|run| {
+        let evidence = &mut run.events[FIRST]["evidence"];
+        evidence["sha256"] = json!(sha256(&content));
+        evidence["chunk_id"] = evidence["sha256"].clone();
+        evidence["span"] = json!([0, content.len()]);
+        let (start, end) = (4_999_990, 5_000_020);
+        let first = support(evidence["id"].as_str().unwrap(), &content, (start, end));
+        let quote = std::str::from_utf8(&content[start..end]).unwrap();
+        let claim = &mut run.events[CLAIM]["claim"];
+        let (_, second) = claim["statement"].as_str().unwrap().split_once("] ").unwrap();
+        claim["statement"] = json!(format!("{quote} {} {second}", marker(&first)));
+        claim["supports"][0] = first;
+        change(claim);
+    });
+    files.files.insert(path(&Run::new()), content);
+    files
+}
+
+#[test]
+fn a_claim_on_a_large_file_is_held_to_the_byte() {
+    assert_files("as it is", &with_large_evidence(|_| {}), &[]);
+    let far = with_large_evidence(|claim| claim["supports"][0]["span"][1] = json!(6_000_000));
+    let codes = found(&far, &TracePolicy::default());
+    assert!(codes.contains("citation_out_of_bounds"), "{codes:?}");
+    let shifted = with_large_evidence(|claim| claim["supports"][0]["span"][0] = json!(4_999_991));
+    let codes = found(&shifted, &TracePolicy::default());
+    assert!(codes.contains("citation_hash_mismatch"), "{codes:?}");
 }
 
 /// What is not held is read again for a claim, and must be what it was.
 #[test]
 fn evidence_that_changes_under_the_audit_is_told() {
-    let sample = SampleRun { text_bytes: (4 << 20) + 100, ..SampleRun::default() };
-    let run = Run::of(&sample);
+    let files = with_large_evidence(|_| {});
     // Twice for the registration: it is too large to be read whole.
-    let gone = unsteady(&run, 2, || Err(FileError::Missing));
-    assert_eq!(gone, ["trace_evidence_changed"]);
-    let other = unsteady(&run, 2, || Ok(vec![b'x'; 5 << 20]));
-    assert_eq!(other, ["citation_hash_mismatch"]);
-    let binary = unsteady(&run, 2, || Ok(vec![0xff; 5 << 20]));
-    assert_eq!(binary, ["trace_evidence_changed"]);
-}
-
-/// Larger than what is read whole.
-#[test]
-fn a_claim_on_a_large_file_is_held_to_the_byte() {
-    let sample = SampleRun { text_bytes: (4 << 20) + 100, ..SampleRun::default() };
-    let mut run = Run::of(&sample);
-    let id = run.events[FIRST]["evidence"]["id"].as_str().unwrap().to_owned();
-    let content = run.files().files[&path(&run)].clone();
-    let at = 4 << 20;
-    let quote = String::from_utf8(content[at..at + 20].to_vec()).unwrap();
-    let claim = &mut run.events[CLAIM]["claim"];
-    let other = claim["supports"][1].clone();
-    let quoted = claim["statement"].as_str().unwrap().split("] ").nth(1).unwrap().to_owned();
-    let first = crate::claim_desk::support(&id, &content, (at, at + 20));
-    claim["statement"] = json!(format!("{quote} {} {quoted}", crate::claim_desk::marker(&first)));
-    claim["supports"] = json!([first, other]);
-    settle(claim);
-    let result = claim["structured"]["result_sha256"].clone();
-    let answer = claim["statement"].clone();
-    run.header["metadata"]["reasoning_trace"]["result_sha256"] = result.clone();
-    run.header["metadata"]["reasoning_trace"]["reasoning_trace_sha256"] = result;
-    run.events[crate::plan_tamper::FINAL_END]["output"]["final_answer"] = answer;
-    assert_files("far inside", &run.files(), &[]);
-    let wrong = sha256(b"something else");
-    run.events[CLAIM]["claim"]["supports"][0]["snippet_sha256"] = json!(wrong);
-    let found = crate::claim_desk::found(&run.files(), &probity_trace::TracePolicy::default());
-    assert!(found.contains("citation_hash_mismatch"), "{found:?}");
+    let gone = || Err(FileError::Missing);
+    assert_eq!(unsteady(files.clone(), 2, gone), ["trace_evidence_changed"]);
+    let other = || Ok(vec![b'x'; 5 << 20]);
+    assert_eq!(unsteady(files.clone(), 2, other), ["citation_hash_mismatch"]);
+    let binary = || Ok(vec![0xff; 5 << 20]);
+    assert_eq!(unsteady(files, 2, binary), ["trace_evidence_changed"]);
 }
