@@ -7,6 +7,7 @@
 //! - [`EpisodeAuditor`]: one document, a line, or a list of them, as [`EpisodeReport`]s.
 //! - [`OpenEpisode`], [`SealedEpisode`]: sealing, and reading what was sealed.
 //! - [`project`]: the episode and the drift of a sealed run log.
+//! - [`log`]: a run log, proved by two readers that share no rule.
 //! - [`bundle`]: a run in one file, with a statement about it that may be signed ([`attest`]).
 //! - [`page`]: a report for a browser.
 //! - [`verify_drift`], [`DriftSignal`], [`DriftCounter`]: drift, and drift that comes back.
@@ -40,6 +41,7 @@ pub use drift::{
 };
 pub use episode::{OpenEpisode, Receipt, SealError, SealedEpisode};
 pub use finding::{Finding, MAX_FINDINGS, Severity};
+pub use log::{Blob, Content, LogAuditor, LogPolicy, NoContent, audit_log};
 pub use page::render_page;
 pub use report::{
     Acceptance, DocumentKind, DriftNote, EpisodeReport, Reading, SealRule, SealState,
