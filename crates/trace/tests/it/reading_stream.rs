@@ -333,7 +333,10 @@ fn the_id_of_a_trace_that_was_not_read_whole_is_not_compared() {
     for damage in ["junk", "{\"a\":NaN}", "{\"record\":\"note\"}"] {
         let mut files = SampleRun::default().files();
         let trace = files.files.get_mut("trace.jsonl").unwrap();
-        trace.extend_from_slice(format!("{damage}\n").as_bytes());
+        let text = String::from_utf8(trace.clone()).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines[3] = damage;
+        *trace = (lines.join("\n") + "\n").into_bytes();
         let report = audit_in(1, &files);
         assert_eq!(found(&report).len(), 1, "{damage}");
         assert!(!report.has("trace_id_trace"), "{damage}");
