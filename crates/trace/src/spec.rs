@@ -46,7 +46,7 @@ impl Spec {
         let name = desk.text(id, format_args!("/id"));
         let kinds = [Kind::Integer, Kind::Null];
         let is_version = desk.one_of(version, format_args!("/version"), &kinds);
-        (is_object?, is_expected?, output?, is_version?);
+        let _ = (is_object?, is_expected?, output?, is_version?);
         let spec = Self {
             id: name?,
             description: text?,

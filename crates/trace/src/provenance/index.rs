@@ -57,19 +57,7 @@ pub(super) fn check(
     ];
     let [average, chars, chunks, corpus, df, tf, max_chunks, max_docs, overlap, version] =
         desk.members(root, format_args!(""), keys)?;
-    let corpus_sha256 = format!("\"{}\"", hex::encode(parameters.corpus_sha256));
-    for (value, key, right) in [
-        (chars, "chunk_chars", &parameters.chunk_chars.to_string()),
-        (corpus, "corpus_sha256", &corpus_sha256),
-        (max_chunks, "max_chunks", &parameters.max_chunks),
-        (max_docs, "max_docs", &parameters.max_docs),
-        (overlap, "overlap_chars", &parameters.overlap_chars.to_string()),
-        (version, "schema_version", &"1".to_owned()),
-    ] {
-        if value.raw() != right {
-            desk.differs(&DIFFERS, value, format_args!("/{key}"), right, value.raw());
-        }
-    }
+    check_settings(&mut desk, parameters, [chars, corpus, max_chunks, max_docs, overlap, version]);
     for (value, key) in [(chunks, "chunks"), (tf, "doc_tf")] {
         desk.one_of(value, format_args!("/{key}"), &[Kind::List])?;
         let (found, right) = (value.items().count(), library.chunks().len());
@@ -96,6 +84,24 @@ pub(super) fn check(
     }
     postings.order(library);
     Some(postings)
+}
+
+/// Holds what the index says of how it was made against the account of the retrieval.
+fn check_settings(desk: &mut Desk, parameters: &Parameters, found: [Value; 6]) {
+    let corpus_sha256 = format!("\"{}\"", hex::encode(parameters.corpus_sha256));
+    let right = [
+        ("chunk_chars", parameters.chunk_chars.to_string()),
+        ("corpus_sha256", corpus_sha256),
+        ("max_chunks", parameters.max_chunks.clone()),
+        ("max_docs", parameters.max_docs.clone()),
+        ("overlap_chars", parameters.overlap_chars.to_string()),
+        ("schema_version", "1".to_owned()),
+    ];
+    for (value, (key, right)) in found.into_iter().zip(right) {
+        if value.raw() != right {
+            desk.differs(&DIFFERS, value, format_args!("/{key}"), right, value.raw());
+        }
+    }
 }
 
 /// Holds a chunk of the index against the one that the corpus gives; its words with their counts.
