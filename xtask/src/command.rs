@@ -93,7 +93,7 @@ pub fn fuzz(root: &Path, target: &str, seconds: &str) -> Result<(), XtaskError> 
         .arg(&corpus)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"])
+        .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=131072", "-print_final_stats=1"])
         .env("RUSTFLAGS", COVERAGE)
         .env("PROBITY_FUZZ_TARGET", target)
         .current_dir(root);
