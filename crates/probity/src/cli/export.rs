@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek as _, Write};
 use std::path::Path;
 
-use probity_audit::attest::{MAX_KEY_BYTES, SigningKey};
+use probity_audit::attest::{MAX_KEY_BYTES, PublicKey, SigningKey};
 use probity_audit::bundle::{
     BundleInput, BundlePolicy, BundleSummary, Inclusion, audit_bundle, redact_bundle, write_bundle,
 };
@@ -47,7 +47,7 @@ struct Exported {
     /// The key that it was signed with now.
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_by: Option<Digest>,
-    /// What an audit of the file comes to, without a key.
+    /// What an audit of the file comes to, under the key that it was signed with.
     verdict: Verdict,
 }
 
@@ -96,6 +96,16 @@ pub(super) async fn export(args: &ExportArgs, _: &Programs) -> Result<u8, CliErr
 enum Source {
     Run(Box<StoredRun>),
     Bundle(File),
+}
+
+impl Source {
+    /// Whose signature the bundle must have.
+    fn signer(&self) -> Option<PublicKey> {
+        match self {
+            Self::Run(run) => run.key.as_ref().map(SigningKey::public),
+            Self::Bundle(_) => None,
+        }
+    }
 }
 
 /// A run of a store, read.
@@ -173,7 +183,8 @@ fn made(
     let sha256 = hex::encode(sink.hash.finalize());
     let file = sink.file.into_inner().map_err(|error| failed(error.into_error()))?;
     omitted::check(&file, omitted)?;
-    let report = audit_bundle(&mut reader(&file).map_err(failed)?, name, &BundlePolicy::default());
+    let policy = BundlePolicy { public_key: source.signer(), ..BundlePolicy::default() };
+    let report = audit_bundle(&mut reader(&file).map_err(failed)?, name, &policy);
     let page = match html {
         true => {
             let timeline = bundle_timeline(&mut reader(&file).map_err(failed)?);
