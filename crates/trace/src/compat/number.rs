@@ -38,7 +38,7 @@ impl Integer {
     /// Of a JSON number without fraction; `None` beyond the digits that Python takes.
     pub(super) fn of_json(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
-        (digits.len() <= MAX_DIGITS).then(|| Self::of_digits(digits.len() < text.len(), digits))
+        Self::of_plain(digits.len() < text.len(), digits)
     }
 
     /// The whole part of a finite number.
@@ -53,16 +53,14 @@ impl Integer {
         for point in text.points() {
             match unicode::digit(point) {
                 Some(digit) => plain.push(char::from(b'0' + digit)),
-                None if unicode::is_space(point) => plain.push(' '),
+                // Of the ASCII controls, only those that C takes for blanks are taken off.
+                None if point > 0x7f && unicode::is_space(point) => plain.push(' '),
                 None => plain.push(char::from_u32(point).filter(char::is_ascii)?),
             }
         }
-        let plain = plain.trim_matches(' ');
+        let plain = plain.trim_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
         let unsigned = plain.strip_prefix(['+', '-']).unwrap_or(plain);
-        let digits = without_underscores(unsigned)?;
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        (is_number && digits.len() <= MAX_DIGITS)
-            .then(|| Self::of_digits(plain.starts_with('-'), &digits))
+        Self::of_plain(plain.starts_with('-'), &without_underscores(unsigned)?)
     }
 
     /// As the model library reads an integer out of a string; `None` for what it refuses.
@@ -74,16 +72,26 @@ impl Integer {
             Some(_) => return None,
             None => unsigned,
         };
-        // Behind a leading zero, zeros and underscores may stand in any order.
-        let is_padded = whole.starts_with('0');
-        let digits = match whole.trim_start_matches(['0', '_']) {
-            "" if is_padded && whole.ends_with('0') => "0".to_owned(),
-            trimmed if is_padded => without_underscores(trimmed)?,
-            _ => without_underscores(whole)?,
-        };
+        if !whole.starts_with('0') {
+            return Self::of_plain(text.starts_with('-'), &without_underscores(whole)?);
+        }
+        // Behind a leading zero, zeros and underscores may stand in any order; then, where no minus
+        // went before, another sign.
+        let trimmed = whole.trim_start_matches(['0', '_']);
+        let rest = without_underscores(trimmed)?;
+        match rest.strip_prefix('-').filter(|_| !text.starts_with('-')) {
+            Some("0") => Some(0_i64.into()),
+            Some(digits) if !digits.starts_with('0') => Self::of_plain(true, digits),
+            Some(_) => None,
+            None if rest.is_empty() => whole.ends_with('0').then(|| 0_i64.into()),
+            None => Self::of_plain(text.starts_with('-'), &rest),
+        }
+    }
+
+    /// Of decimal ASCII digits, if it is nothing else.
+    fn of_plain(is_negative: bool, digits: &str) -> Option<Self> {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        (is_number && digits.len() <= MAX_DIGITS)
-            .then(|| Self::of_digits(text.starts_with('-'), &digits))
+        (is_number && digits.len() <= MAX_DIGITS).then(|| Self::of_digits(is_negative, digits))
     }
 
     /// As the model library reads an integer out of a number with a fraction.
@@ -172,16 +180,38 @@ pub(super) fn float_repr(float: f64) -> String {
     if float == 0.0 {
         return "0.0".to_owned();
     }
-    let scientific = format!("{float:e}");
+    let shortest = format!("{float:e}");
+    let mantissa = shortest.split('e').next().unwrap_or_default();
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    // Where two spellings are as short and as near, Python takes the even one.
+    let even = format!("{float:.*e}", digits.saturating_sub(1));
+    let is_same = even.parse() == Ok(float);
+    let scientific = if is_same { even } else { shortest };
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     match exponent {
-        -4..=15 => format!("{float:?}"),
+        -4..=15 => fixed(mantissa, exponent),
         _ => {
             let sign = if exponent < 0 { '-' } else { '+' };
             format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
         }
     }
+}
+
+/// A number without exponent, out of one with a single digit before the point.
+fn fixed(mantissa: &str, exponent: i32) -> String {
+    let (sign, unsigned) = match mantissa.strip_prefix('-') {
+        Some(unsigned) => ("-", unsigned),
+        None => ("", mantissa),
+    };
+    let digits = unsigned.replace('.', "");
+    let moved = usize::try_from(exponent.unsigned_abs()).unwrap_or(0);
+    if exponent < 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(moved - 1));
+    }
+    let padded = format!("{digits:0<width$}", width = moved + 2);
+    let (whole, fraction) = padded.split_at(moved + 1);
+    format!("{sign}{whole}.{fraction}")
 }
 
 /// The text without underscores, each of which must stand between two other characters.
