@@ -12,6 +12,8 @@ mod answer;
 mod claim;
 mod claim_desk;
 mod claim_reference;
+mod compat;
+mod compat_reference;
 mod damage;
 mod evidence;
 mod identity;
