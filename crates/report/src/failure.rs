@@ -1,12 +1,13 @@
 //! Findings, while they are collected and when they are told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::{Class, Place, Rule, Severity, legible};
 
-/// The most failures of one report that are kept; what is beyond is counted.
+/// The most failures of one report that are kept; what is beyond is counted, and kept only where it is
+/// the first of its code.
 pub const MAX_FAILURES: usize = 1000;
 
 /// The most characters of a message, a pointer or a value that are kept.
@@ -37,13 +38,15 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Takes findings in the order in which they are made: keeps [`MAX_FAILURES`], counts all.
+/// Takes findings in the order in which they are made: keeps [`MAX_FAILURES`] and the first of every
+/// code, counts all.
 #[derive(Debug, Clone, Default)]
 pub struct Failures {
     kept: Vec<Failure>,
     total: u64,
     worst: Option<Class>,
     by_check: BTreeMap<&'static str, u64>,
+    codes: BTreeSet<&'static str>,
 }
 
 impl Failures {
@@ -78,8 +81,11 @@ impl Failures {
             let sum = self.by_check.entry(check).or_default();
             *sum = sum.saturating_add(count);
         }
-        let room = MAX_FAILURES.saturating_sub(self.kept.len());
-        self.kept.extend(other.kept.into_iter().take(room));
+        for failure in other.kept {
+            if self.has_room_for(failure.code) {
+                self.kept.push(failure);
+            }
+        }
     }
 
     /// Whether nothing was found that is an error.
@@ -115,6 +121,11 @@ impl Failures {
         self.kept
     }
 
+    /// The number of codes bounds what is kept beyond the bound.
+    fn has_room_for(&mut self, code: &'static str) -> bool {
+        self.codes.insert(code) || self.kept.len() < MAX_FAILURES
+    }
+
     fn push(
         &mut self,
         rule: &Rule,
@@ -128,7 +139,7 @@ impl Failures {
             let count = self.by_check.entry(rule.check).or_default();
             *count = count.saturating_add(1);
         }
-        if self.kept.len() >= MAX_FAILURES {
+        if !self.has_room_for(rule.code) {
             return;
         }
         place.pointer = legible(&place.pointer, MAX_TEXT);

@@ -27,7 +27,8 @@ pub struct VerificationReport {
     pub verdict: Verdict,
     /// Every check, in a fixed order.
     pub checks: Vec<VerificationCheck>,
-    /// What was found, in the order of the places: at most [`crate::MAX_FAILURES`].
+    /// What was found, in the order of the places: at most [`crate::MAX_FAILURES`], and the first of
+    /// every code.
     pub failures: Vec<Failure>,
     /// Counts: what was read, and what was found.
     pub summary_metrics: BTreeMap<&'static str, u64>,

@@ -13,6 +13,7 @@ mod claim;
 pub mod compat;
 mod evidence;
 mod files;
+mod float;
 mod identity;
 mod lifecycle;
 mod model;

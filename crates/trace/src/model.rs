@@ -72,10 +72,8 @@ pub(crate) enum Output<'a> {
     Finalize {
         claim_ids: Vec<Cow<'a, str>>,
         answer: Option<Cow<'a, str>>,
-        uncertainty: Option<Cow<'a, str>>,
     },
     Insufficient {
-        reason: Cow<'a, str>,
         retrieved: i64,
         required: i64,
     },

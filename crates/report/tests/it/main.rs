@@ -88,7 +88,8 @@ fn what_is_not_kept_is_counted() {
     }
     draft.failures.add(&UNREAD, Place::file("f"), "the last one still weighs");
     let report = draft.finish();
-    assert_eq!(report.failures.len(), MAX_FAILURES);
+    assert_eq!(report.failures.len(), MAX_FAILURES + 1);
+    assert!(report.has("sample_unread"), "the first of a code is kept");
     assert_eq!(report.summary_metrics["failures"], many + 1);
     assert_eq!(report.checks[0].errors, many + 1);
     assert_eq!(report.verdict, Verdict::Malformed);

@@ -1,9 +1,9 @@
 //! The original's canonical JSON, and the ids that it makes of it.
 
+use crate::float::python_float;
 use sha2::{Digest as _, Sha256};
 
 use super::json::{Object, Value};
-use super::number::float_repr;
 use super::text::Text;
 
 /// The id of a thing whose record leaves it empty: kind, version, digest. `None` for what has no
@@ -41,7 +41,7 @@ fn write(value: &Value, out: &mut Text) -> Option<()> {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Integer(integer) => out.push_str(&integer.to_string()),
-        Value::Float(float) if float.is_finite() => out.push_str(&float_repr(*float)),
+        Value::Float(float) if float.is_finite() => out.push_str(&python_float(*float)),
         Value::Float(_) => return None,
         Value::Text(text) => write_text(text, out),
         Value::List(list) => {

@@ -175,45 +175,6 @@ pub(super) fn lax_float(text: &str) -> Option<f64> {
     without_underscores(text)?.parse().ok()
 }
 
-/// As Python's `repr` spells a finite float, but zero without a sign.
-pub(super) fn float_repr(float: f64) -> String {
-    if float == 0.0 {
-        return "0.0".to_owned();
-    }
-    let shortest = format!("{float:e}");
-    let mantissa = shortest.split('e').next().unwrap_or_default();
-    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
-    // Where two spellings are as short and as near, Python takes the even one.
-    let even = format!("{float:.*e}", digits.saturating_sub(1));
-    let is_same = even.parse() == Ok(float);
-    let scientific = if is_same { even } else { shortest };
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    match exponent {
-        -4..=15 => fixed(mantissa, exponent),
-        _ => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-        }
-    }
-}
-
-/// A number without exponent, out of one with a single digit before the point.
-fn fixed(mantissa: &str, exponent: i32) -> String {
-    let (sign, unsigned) = match mantissa.strip_prefix('-') {
-        Some(unsigned) => ("-", unsigned),
-        None => ("", mantissa),
-    };
-    let digits = unsigned.replace('.', "");
-    let moved = usize::try_from(exponent.unsigned_abs()).unwrap_or(0);
-    if exponent < 0 {
-        return format!("{sign}0.{}{digits}", "0".repeat(moved - 1));
-    }
-    let padded = format!("{digits:0<width$}", width = moved + 2);
-    let (whole, fraction) = padded.split_at(moved + 1);
-    format!("{sign}{whole}.{fraction}")
-}
-
 /// The text without underscores, each of which must stand between two other characters.
 fn without_underscores(text: &str) -> Option<String> {
     let is_misplaced = text.starts_with('_') || text.ends_with('_') || text.contains("__");

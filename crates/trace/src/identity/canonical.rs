@@ -3,6 +3,7 @@
 //! Keys in code-point order, no blanks, minimal escapes, floats as Python's `repr` writes them. Only
 //! a text that is not canonical as it stands needs this.
 
+use crate::float::python_float;
 use std::fmt::Write as _;
 
 use crate::tape::{Kind, Value};
@@ -36,7 +37,7 @@ fn write_value(value: Value, left_out: &[&str], into: &mut String) {
     match value.kind() {
         Kind::Null | Kind::Bool => into.push_str(value.raw()),
         Kind::Integer => into.push_str(if value.raw() == "-0" { "0" } else { value.raw() }),
-        Kind::Float => write_float(value.number().unwrap_or_default(), into),
+        Kind::Float => into.push_str(&python_float(value.number().unwrap_or_default())),
         Kind::Text => write_text(&value.text().unwrap_or_default(), into),
         Kind::List => {
             into.push('[');
@@ -95,20 +96,6 @@ fn write_text(text: &str, into: &mut String) {
         }
     }
     into.push('"');
-}
-
-/// Shortest digits that read back as the same number; an exponent below 1e-4 and from 1e16 on.
-fn write_float(number: f64, into: &mut String) {
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    let _ = match (number, exponent) {
-        (0.0, _) => write!(into, "0.0"),
-        (_, -4..16) if number.fract() == 0.0 => write!(into, "{number}.0"),
-        (_, -4..16) => write!(into, "{number}"),
-        (_, ..0) => write!(into, "{digits}e-{:02}", exponent.unsigned_abs()),
-        (_, _) => write!(into, "{digits}e+{exponent:02}"),
-    };
 }
 
 #[cfg(test)]

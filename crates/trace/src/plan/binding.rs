@@ -6,7 +6,7 @@ use probity_report::{Failures, Place, Rule};
 
 use super::rule::{
     CALL_ARGUMENTS, CALL_TOOL, DERIVE_CLAIM_IDS, GATHER_EVIDENCE_IDS, HEADER_PLAN_ID,
-    HEADER_SPEC_ID, OUTPUT_KIND, PROBLEM, REQUIRED_STEP_MISSING, SPEC_ID, STEP_NOT_RUN,
+    HEADER_SPEC_ID, OUTPUT_KIND, PROBLEM, QUESTION, REQUIRED_STEP_MISSING, SPEC_ID, STEP_NOT_RUN,
     STEP_UNKNOWN, TOOL_NOT_CALLED, TOOL_UNREQUESTED,
 };
 use super::{KINDS, Node, Plan, place, word};
@@ -141,7 +141,11 @@ impl Binding {
             failures.add(&TOOL_NOT_CALLED, event.place("/step_id"), message);
         }
         match output {
-            Output::Gather { evidence_ids, .. } => {
+            Output::Gather { evidence_ids, retrieval_queries, .. } => {
+                for (at, query) in retrieval_queries.iter().enumerate() {
+                    let pointer = format!("/output/retrieval_queries/{at}");
+                    asked(scene, event, &pointer, query, failures);
+                }
                 let own = self.evidence.get(self.evidence_before..).unwrap_or_default();
                 // The source system lists what all steps up to here have gathered.
                 let is_all = evidence_ids.len() == self.evidence.len();
@@ -149,12 +153,24 @@ impl Binding {
                 let pointer = "/output/evidence_ids";
                 compare_ids(&GATHER_EVIDENCE_IDS, expected, evidence_ids, event, pointer, failures);
             }
+            Output::Understand { normalized_question } => {
+                asked(scene, event, "/output/normalized_question", normalized_question, failures);
+            }
             Output::Derive { claim_ids } => {
                 let pointer = "/output/claim_ids";
                 compare_ids(&DERIVE_CLAIM_IDS, &self.claims, claim_ids, event, pointer, failures);
             }
             _ => {}
         }
+    }
+}
+
+/// Tells a question that is not the plan's problem. Blanks around it do not count: the source system
+/// strips them. Nothing rests on a question, so the trace is accepted.
+fn asked(scene: &Scene, event: &Event, pointer: &str, question: &str, failures: &mut Failures) {
+    let Some(plan) = scene.plan else { return };
+    if question.trim() != plan.problem.trim() {
+        failures.differs(&QUESTION, event.place(pointer), &plan.problem, question);
     }
 }
 

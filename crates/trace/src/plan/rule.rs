@@ -40,6 +40,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &GATHER_EVIDENCE_IDS,
     &DERIVE_CLAIM_IDS,
     &REQUIRED_STEP_MISSING,
+    &QUESTION,
 ];
 
 pub(super) static JSON: Rule =
@@ -123,3 +124,5 @@ pub(super) static REQUIRED_STEP_MISSING: Rule = Rule::error(
     "a kind of output that every trace has is missing",
 )
 .under(ORDER);
+pub(super) static QUESTION: Rule =
+    Rule::warning("trace_question_differs", CHECK, "a question other than the problem of the plan");

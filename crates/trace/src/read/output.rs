@@ -79,8 +79,8 @@ fn finalize<'a>(desk: &mut Desk, value: Value<'a>, way: &Way) -> Option<Output<'
     let fields = desk.fields(value, way, keys)?;
     let answer = desk.text_or_null(fields.get("final_answer"));
     let claim_ids = desk.texts(fields.get("final_claim_ids"));
-    let uncertainty = desk.text_or_null(fields.get("uncertainty"));
-    Some(Output::Finalize { claim_ids: claim_ids?, answer: answer?, uncertainty: uncertainty? })
+    desk.text_or_null(fields.get("uncertainty"))?;
+    Some(Output::Finalize { claim_ids: claim_ids?, answer: answer? })
 }
 
 fn insufficient<'a>(desk: &mut Desk, value: Value<'a>, way: &Way) -> Option<Output<'a>> {
@@ -88,5 +88,6 @@ fn insufficient<'a>(desk: &mut Desk, value: Value<'a>, way: &Way) -> Option<Outp
     let reason = desk.text(fields.get("reason"));
     let required = desk.integer(fields.get("required"));
     let retrieved = desk.integer(fields.get("retrieved"));
-    Some(Output::Insufficient { reason: reason?, retrieved: retrieved?, required: required? })
+    reason?;
+    Some(Output::Insufficient { retrieved: retrieved?, required: required? })
 }

@@ -78,11 +78,16 @@ fn repr(float: f64) -> String {
     if float == 0.0 {
         return "0.0".to_owned();
     }
-    let text = format!("{float:e}");
+    let short = format!("{float:e}");
+    let places = short.split('e').next().unwrap_or_default().trim_start_matches('-').len();
+    // Of two that are as near, the even one.
+    let even = format!("{float:.*e}", places.saturating_sub(2));
+    let text = if even.parse() == Ok(float) { even } else { short };
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..16).contains(&exponent) {
-        let plain = format!("{float}");
+        let behind = i32::try_from(places.saturating_sub(2)).unwrap_or_default() - exponent;
+        let plain = format!("{float:.*}", usize::try_from(behind.max(0)).unwrap_or_default());
         return if plain.contains('.') { plain } else { format!("{plain}.0") };
     }
     let sign = if exponent < 0 { '-' } else { '+' };

@@ -4,7 +4,7 @@
 //! the same double, a point or an exponent always, the exponent below 1e-4 and from 1e16 on, with a
 //! sign and at least two digits.
 
-use std::fmt::{self, Write as _};
+use crate::float::python_float;
 
 use super::Fault;
 
@@ -88,10 +88,7 @@ fn float(raw: &str, parts: &Parts) -> Option<bool> {
         return Some(true);
     }
     let value: f64 = raw.parse().ok().filter(|value: &f64| value.is_finite())?;
-    let mut short = Short::default();
-    // Room for every double; a text that does not fit is not canonical.
-    let is_written = write_python(value, &mut short).is_ok();
-    Some(is_written && short.as_bytes() == raw.as_bytes())
+    Some(python_float(value) == raw)
 }
 
 /// Whether a float is canonical beyond doubt: few digits, no exponent, no idle zero. Such digits
@@ -108,53 +105,6 @@ fn is_plainly_canonical(parts: &Parts) -> bool {
 
 fn is_zero(parts: &Parts, fraction: &[u8]) -> bool {
     !parts.is_negative && fraction == b"0"
-}
-
-/// Writes a double as Python's `repr` does, a negative zero as zero.
-fn write_python(value: f64, into: &mut Short) -> fmt::Result {
-    if value == 0.0 {
-        return into.write_str("0.0");
-    }
-    let mut scientific = Short::default();
-    write!(scientific, "{value:e}")?;
-    let text = scientific.as_str();
-    let (mantissa, exponent) = text.split_once('e').ok_or(fmt::Error)?;
-    let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
-    if (-4..16).contains(&exponent) {
-        let start = into.length;
-        write!(into, "{value}")?;
-        let is_whole = !into.as_bytes().get(start..).unwrap_or_default().contains(&b'.');
-        return if is_whole { into.write_str(".0") } else { Ok(()) };
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    write!(into, "{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-}
-
-/// Text of a few bytes, without an allocation.
-#[derive(Default)]
-struct Short {
-    bytes: [u8; 32],
-    length: usize,
-}
-
-impl Short {
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-
-    fn as_str(&self) -> &str {
-        str::from_utf8(self.as_bytes()).unwrap_or_default()
-    }
-}
-
-impl fmt::Write for Short {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length.saturating_add(text.len());
-        let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        room.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
-    }
 }
 
 fn eat(rest: &mut &[u8], any_of: &[u8]) -> bool {

@@ -218,7 +218,7 @@ fn plan_problem_and_header_agree() {
             run.plan["problem"] = json!("Does granite float?");
             run.rename_plan();
         },
-        &["trace_plan_problem"],
+        &["trace_plan_problem", "trace_question_differs"],
     );
 }
 
@@ -365,7 +365,12 @@ fn a_gather_output_may_list_what_earlier_steps_gathered() {
 fn the_plan_of_another_run_is_told() {
     let mut run = Run::new();
     run.plan = Run::of(&SampleRun { is_unicode: true, ..SampleRun::default() }).plan;
-    let expected = set(&["trace_header_plan_id", "trace_plan_problem", "trace_plan_spec_id"]);
+    let expected = set(&[
+        "trace_header_plan_id",
+        "trace_plan_problem",
+        "trace_plan_spec_id",
+        "trace_question_differs",
+    ]);
     assert_eq!(run.found(), expected);
 }
 
