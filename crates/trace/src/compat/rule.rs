@@ -27,16 +27,6 @@ macro_rules! rules {
     };
 }
 
-/// A rule under an invariant of the original.
-const fn rule(
-    code: &'static str,
-    check: &'static str,
-    invariant_id: &'static str,
-    finds: &'static str,
-) -> Rule {
-    Rule::error(code, check, finds).under(invariant_id)
-}
-
 rules! {
     UNREADABLE = Rule::malformed(
         "compat_unreadable", READ, "the original raises an exception and gives no report");
@@ -44,43 +34,27 @@ rules! {
         "compat_not_regular", READ, "a file is a link, a pipe or a device, which is not followed");
     LIMIT = Rule::limit("compat_limit", READ, "a bound of the compatible reading was reached");
 
-    NODE_REPEATED = rule(
-        "compat_node_repeated", CORE, "INV-SCH-001", "two nodes of the plan have one id");
-    DEPENDENCY_MISSING = rule(
-        "compat_dependency_missing", CORE, "INV-SCH-001", "a node depends on one that is not there");
-    PLAN_CYCLE = rule(
-        "compat_plan_cycle", CORE, "INV-SCH-001", "no order satisfies the dependencies of the plan");
-    VERSION = rule(
-        "compat_version", CORE, "INV-SCH-001", "the header states a version that is not supported");
-    IDX_MISSING = rule("compat_idx_missing", CORE, "INV-SCH-001", "an event has no number");
-    IDX_ORDER = rule(
-        "compat_idx_order", CORE, "INV-SCH-001", "the number of an event is not its position");
-    CALL_REPEATED = rule("compat_call_repeated", CORE, "INV-SCH-001", "two calls have one id");
-    RETURN_UNKNOWN = rule(
-        "compat_return_unknown", CORE, "INV-SCH-001", "a result answers no call before it");
-    EVIDENCE_STEP = rule(
-        "compat_evidence_step", CORE, "INV-SCH-001", "an evidence names no step");
-    EVIDENCE_REPEATED = rule(
-        "compat_evidence_repeated", CORE, "INV-SCH-001", "two evidences have one id");
-    CALL_UNANSWERED = rule(
-        "compat_call_unanswered", CORE, "INV-SCH-001", "calls have no result");
-    STEP_UNKNOWN = rule(
-        "compat_step_unknown", CORE, "INV-SCH-001", "a started step is not in the plan");
-    STEP_UNFINISHED = rule(
-        "compat_step_unfinished", CORE, "INV-SCH-001", "started steps never finish");
+    NODE_REPEATED = Rule::error("compat_node_repeated", CORE, "two nodes of the plan have one id").under("INV-SCH-001");
+    DEPENDENCY_MISSING = Rule::error("compat_dependency_missing", CORE, "a node depends on one that is not there").under("INV-SCH-001");
+    PLAN_CYCLE = Rule::error("compat_plan_cycle", CORE, "no order satisfies the dependencies of the plan").under("INV-SCH-001");
+    VERSION = Rule::error("compat_version", CORE, "the header states a version that is not supported").under("INV-SCH-001");
+    IDX_MISSING = Rule::error("compat_idx_missing", CORE, "an event has no number").under("INV-SCH-001");
+    IDX_ORDER = Rule::error("compat_idx_order", CORE, "the number of an event is not its position").under("INV-SCH-001");
+    CALL_REPEATED = Rule::error("compat_call_repeated", CORE, "two calls have one id").under("INV-SCH-001");
+    RETURN_UNKNOWN = Rule::error("compat_return_unknown", CORE, "a result answers no call before it").under("INV-SCH-001");
+    EVIDENCE_STEP = Rule::error("compat_evidence_step", CORE, "an evidence names no step").under("INV-SCH-001");
+    EVIDENCE_REPEATED = Rule::error("compat_evidence_repeated", CORE, "two evidences have one id").under("INV-SCH-001");
+    CALL_UNANSWERED = Rule::error("compat_call_unanswered", CORE, "calls have no result").under("INV-SCH-001");
+    STEP_UNKNOWN = Rule::error("compat_step_unknown", CORE, "a started step is not in the plan").under("INV-SCH-001");
+    STEP_UNFINISHED = Rule::error("compat_step_unfinished", CORE, "started steps never finish").under("INV-SCH-001");
 
-    TOOL_LINKAGE = rule("compat_tool_linkage", LINKAGE, "INV-TLK-001", "calls have no result");
-    REF_UNKNOWN = rule(
-        "compat_ref_unknown", JUSTIFIED, "INV-LNK-001", "a support refers to what is not there");
+    TOOL_LINKAGE = Rule::error("compat_tool_linkage", LINKAGE, "calls have no result").under("INV-TLK-001");
+    REF_UNKNOWN = Rule::error("compat_ref_unknown", JUSTIFIED, "a support refers to what is not there").under("INV-LNK-001");
 
-    CLAIM_UNSUPPORTED = rule(
-        "compat_claim_unsupported", GROUNDED, "INV-GRD-001", "a derived claim cites no evidence");
-    SUPPORTS_FEW = rule(
-        "compat_supports_few", GROUNDED, "INV-GRD-002", "a derived claim cites too few evidences");
-    MARKER_MISSING = rule(
-        "compat_marker_missing", GROUNDED, "INV-GRD-001", "a support has no marker");
-    MARKER_UNMATCHED = rule(
-        "compat_marker_unmatched", GROUNDED, "INV-GRD-001", "a marker has no support");
+    CLAIM_UNSUPPORTED = Rule::error("compat_claim_unsupported", GROUNDED, "a derived claim cites no evidence").under("INV-GRD-001");
+    SUPPORTS_FEW = Rule::error("compat_supports_few", GROUNDED, "a derived claim cites too few evidences").under("INV-GRD-002");
+    MARKER_MISSING = Rule::error("compat_marker_missing", GROUNDED, "a support has no marker").under("INV-GRD-001");
+    MARKER_UNMATCHED = Rule::error("compat_marker_unmatched", GROUNDED, "a marker has no support").under("INV-GRD-001");
 
     REASONING_MISSING = Rule::error(
         "compat_reasoning_missing", REASONING, "the header says nothing of the reasoning");
@@ -97,27 +71,16 @@ rules! {
         "compat_no_conclusion", SUFFICIENT, "there is neither a derived claim nor insufficiency");
     TWO_CONCLUSIONS = Rule::error(
         "compat_two_conclusions", SUFFICIENT, "there are both derived claims and insufficiency");
-    FINALIZE_MISSING = rule(
-        "compat_finalize_missing", FINALIZED, "INV-ORD-001", "no step gives the final output");
-    STEPS_MISSING = rule(
-        "compat_steps_missing", STEPS, "INV-ORD-001", "the output of a required step is missing");
+    FINALIZE_MISSING = Rule::error("compat_finalize_missing", FINALIZED, "no step gives the final output").under("INV-ORD-001");
+    STEPS_MISSING = Rule::error("compat_steps_missing", STEPS, "the output of a required step is missing").under("INV-ORD-001");
 
-    EVIDENCE_PATH = rule(
-        "compat_evidence_path", HASHES, "INV-EVD-001", "an evidence file is missing or outside");
-    EVIDENCE_HASH = rule(
-        "compat_evidence_hash", HASHES, "INV-EVD-001", "an evidence file has another hash");
+    EVIDENCE_PATH = Rule::error("compat_evidence_path", HASHES, "an evidence file is missing or outside").under("INV-EVD-001");
+    EVIDENCE_HASH = Rule::error("compat_evidence_hash", HASHES, "an evidence file has another hash").under("INV-EVD-001");
 
-    CHUNK_SPAN = rule(
-        "compat_chunk_span", SPANS, "INV-EVD-001", "evidence and chunk table state other spans");
-    CHUNK_HASH = rule(
-        "compat_chunk_hash", SPANS, "INV-EVD-001", "an evidence file is not the listed chunk");
-    EVIDENCE_BYTES = rule(
-        "compat_evidence_bytes", SPANS, "INV-EVD-001", "the bytes of a cited evidence are missing");
-    SPAN_BEYOND = rule(
-        "compat_span_beyond", SPANS, "INV-EVD-001", "a cited span leaves its evidence file");
-    SPAN_OUTSIDE = rule(
-        "compat_span_outside", SPANS, "INV-EVD-001",
-        "a cited span leaves the span that its evidence states");
-    SNIPPET_HASH = rule(
-        "compat_snippet_hash", SPANS, "INV-EVD-001", "the cited bytes have another hash");
+    CHUNK_SPAN = Rule::error("compat_chunk_span", SPANS, "evidence and chunk table state other spans").under("INV-EVD-001");
+    CHUNK_HASH = Rule::error("compat_chunk_hash", SPANS, "an evidence file is not the listed chunk").under("INV-EVD-001");
+    EVIDENCE_BYTES = Rule::error("compat_evidence_bytes", SPANS, "the bytes of a cited evidence are missing").under("INV-EVD-001");
+    SPAN_BEYOND = Rule::error("compat_span_beyond", SPANS, "a cited span leaves its evidence file").under("INV-EVD-001");
+    SPAN_OUTSIDE = Rule::error("compat_span_outside", SPANS, "a cited span leaves the span that its evidence states").under("INV-EVD-001");
+    SNIPPET_HASH = Rule::error("compat_snippet_hash", SPANS, "the cited bytes have another hash").under("INV-EVD-001");
 }
