@@ -1,6 +1,6 @@
 //! One change to a sound run at a time: none is accepted, and each is named.
 //!
-//! Letters and numbers are those of the table in `docs/traces.md`. Every change is made twice: once
+//! Letters and numbers are those of the table in `docs/trace-mutations.md`. Every change is made twice: once
 //! as it is, and once with everything sealed again, as somebody with write access would do. What only
 //! the seal sees is marked so.
 
@@ -10,6 +10,7 @@ mod framing;
 mod header;
 mod order;
 mod plan;
+mod table;
 mod tools;
 
 use probity_trace::sample::{Retrieval, SampleRun, canonical, reseal};

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
         span(run, |[a, b]| [a + 1, b + 1])
     }),
     ("F04 span shifted, hash made again", "citation_quote_differs", |run| {
-        cite(run, |[a, b]| [a - 1, b - 1]);
+        cite(run, |[a, b]| [a + 1, b + 1]);
     }),
     ("F05 span beyond the file", "citation_out_of_bounds", |run| span(run, |[a, b]| [a, b + 9000])),
     ("F06 span reversed", "trace_span_shape", |run| span(run, |[a, b]| [b, a])),

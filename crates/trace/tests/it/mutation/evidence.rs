@@ -4,7 +4,7 @@ use probity_trace::FileKind;
 use probity_trace::sample::sha256;
 use serde_json::{Value, json};
 
-use super::{EVIDENCE, GATHERED, OTHER_EVIDENCE, Row, Run};
+use super::{EVIDENCE, OTHER_EVIDENCE, Row, Run};
 
 const CHUNKS: &str = "provenance/chunks.jsonl";
 const CORPUS: &str = "provenance/corpus.jsonl";
@@ -166,9 +166,13 @@ pub(super) const ROWS: &[Row] = &[
         everywhere(run, "\"unicode_word\"", "\"other\"");
     }),
     ("E43 another account in the output", "trace_provenance_differs", |run| {
-        run.event(GATHERED, |event| event["output"]["retrieval_provenance"] = json!({}));
+        run.records(|_, events| {
+            let is_gather = |event: &&mut Value| event["output"]["type"] == "gather";
+            let gathered = events.iter_mut().find(is_gather).expect("an output");
+            gathered["output"]["retrieval_provenance"] = json!({});
+        });
     }),
-    ("E45 no manifest", "trace_seal_missing", |run| {
+    ("E45 a pipe for the manifest", "trace_seal_missing", |run| {
         // A new seal would make one; without its file the fingerprint is missing in both.
         run.files.files.remove("manifest.json");
         run.files.others.insert("manifest.json".to_owned(), FileKind::Special);
