@@ -1,6 +1,8 @@
 //! A folder on disk, as an auditor may ask for its files: nothing outside it is opened, no link is
 //! followed, and nobody waits for a pipe.
 
+mod links;
+
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -147,7 +149,7 @@ impl RunFolder {
                 known => kind_of(known),
             };
             if entries.len() >= MAX_ENTRIES {
-                return Err(FileError::Io(format!("it holds more than {MAX_ENTRIES} entries")));
+                return Err(FileError::TooMany { what: "entries", max: MAX_ENTRIES as u64 });
             }
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
             if kind == FileKind::Folder {
@@ -227,7 +229,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 fn refuse_odd(path: &str) -> Result<(), FileError> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     if path.split('/').count() > MAX_DEPTH {
-        return Err(FileError::Io(format!("its path is more than {MAX_DEPTH} folders deep")));
+        return Err(FileError::TooMany { what: "folders deep", max: MAX_DEPTH as u64 });
     }
     match path.split('/').all(is_name) {
         true => Ok(()),
@@ -353,10 +355,14 @@ mod tests {
         let deep = "a/".repeat(MAX_DEPTH) + "a";
         let odd = ["", ".", "..", "../outside/secret", "evidence/../../outside/secret", "a//b"];
         for folder in both(&beside) {
-            for path in odd.into_iter().chain([absolute.as_str(), "a\0b", "evidence/", &deep]) {
+            for path in odd.into_iter().chain([absolute.as_str(), "a\0b", "evidence/"]) {
                 let refused = read(&folder, path);
                 assert!(matches!(refused, Err(FileError::Io(_))), "{path:?}: {refused:?}");
             }
+            let refused = read(&folder, &deep);
+            assert!(matches!(refused, Err(FileError::TooMany { .. })), "{refused:?}");
+            fs::create_dir_all(beside.path().join("run").join(&deep)).unwrap();
+            assert!(matches!(folder.list(), Err(FileError::TooMany { .. })));
         }
     }
 

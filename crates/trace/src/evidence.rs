@@ -276,14 +276,14 @@ const fn rule_of(error: &FileError) -> &'static Rule {
         FileError::Missing => &MISSING,
         FileError::NotRegular(FileKind::Link) => &LINK,
         FileError::NotRegular(_) => &NOT_A_FILE,
-        FileError::TooLarge { .. } => &TOO_LARGE,
+        FileError::TooLarge { .. } | FileError::TooMany { .. } => &TOO_LARGE,
         FileError::Io(_) => &UNREADABLE,
     }
 }
 
 fn withheld(error: FileError) -> Withheld {
     match error {
-        FileError::TooLarge { .. } => Withheld::Limit,
+        FileError::TooLarge { .. } | FileError::TooMany { .. } => Withheld::Limit,
         _ => Withheld::Changed,
     }
 }

@@ -71,6 +71,14 @@ pub enum FileError {
         /// The bound.
         max_bytes: u64,
     },
+    /// There is more of something than the caller looks at.
+    #[error("more than {max} {what}, which is as many as are looked at")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The bound.
+        max: u64,
+    },
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Io(String),

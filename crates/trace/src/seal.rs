@@ -27,6 +27,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &FINGERPRINT,
     &MISSING,
     &folder::NOT_REGULAR,
+    &folder::TOO_MANY,
     &folder::UNLISTED,
     &folder::AFTER_SEAL,
     &manifest::HASH,

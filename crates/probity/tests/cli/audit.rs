@@ -235,6 +235,54 @@ fn what_is_no_record_is_passed_over_in_a_folder_and_refused_by_name() {
 }
 
 #[test]
+fn a_file_with_nothing_in_it_does_not_vanish_behind_a_good_record() {
+    let world = World::new();
+    run_directory(&world.at("good"), 1);
+    for (name, text) in [
+        ("a.jsonl", ""),
+        ("a.jsonl", "\n \n\n"),
+        ("a.json", ""),
+        ("a.json", "\n"),
+        ("a.json", "[]"),
+    ] {
+        world.write(name, text);
+        let ran = audit(&world, &["good", name, "--json"]);
+        let (reports, summary) = lines(&ran);
+        assert_eq!((ran.code, reports.len()), (3, 2), "{name} {text:?}: {ran:?}");
+        assert_eq!(summary["by_verdict"]["malformed"], 1, "{name} {text:?}");
+    }
+}
+
+#[test]
+fn the_compat_reading_follows_links_within_the_run_and_the_strict_one_none() {
+    let world = World::new();
+    for (name, target) in [("inside", "../moved"), ("outside", "../../moved")] {
+        let run = world.at(name);
+        run_directory(&run, 1);
+        let evidence = evidence(&run);
+        let file = evidence.file_name().unwrap().to_owned();
+        fs::rename(&evidence, run.join("moved")).unwrap();
+        fs::copy(run.join("moved"), world.at("moved")).unwrap();
+        std::os::unix::fs::symlink(target, run.join("evidence").join(file)).unwrap();
+    }
+    assert_eq!(audit(&world, &["inside", "--compat"]).code, 6);
+    let out = audit(&world, &["outside", "--compat"]);
+    assert_eq!(out.code, 1, "{out:?}");
+    assert!(out.stdout.contains("[compat_evidence_path, INV-EVD-001]"), "{out:?}");
+    assert_eq!([audit(&world, &["inside"]).code, audit(&world, &["outside"]).code], [1, 1]);
+}
+
+#[test]
+fn a_run_directory_beyond_the_bounds_is_told_as_one() {
+    let world = World::new();
+    run_directory(&world.at("deep"), 1);
+    fs::create_dir_all(world.at("deep").join("d/".repeat(70))).unwrap();
+    let ran = audit(&world, &["deep"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stdout.contains("[trace_folder_too_large]"), "{ran:?}");
+}
+
+#[test]
 fn standard_input_is_known_by_its_bytes() {
     let world = World::new();
     run_directory(&world.at("good"), 1);

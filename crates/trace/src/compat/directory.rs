@@ -114,6 +114,7 @@ impl<'a> Directory<'a> {
             Err(FileError::TooLarge { max_bytes }) => {
                 Err(CompatError::Limit { what: "bytes of a file", max: max_bytes })
             }
+            Err(FileError::TooMany { what, max }) => Err(CompatError::Limit { what, max }),
             Err(FileError::Io(error)) => Err(CompatError::Io { path: path.to_owned(), error }),
         }
     }

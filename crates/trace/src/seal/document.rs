@@ -84,7 +84,7 @@ pub(crate) fn tell_unread(
 ) {
     let rule = match error {
         FileError::Missing | FileError::NotRegular(_) => missing,
-        FileError::TooLarge { .. } => &FILE_TOO_LARGE,
+        FileError::TooLarge { .. } | FileError::TooMany { .. } => &FILE_TOO_LARGE,
         FileError::Io(_) => &UNREADABLE,
     };
     failures.add(rule, Place::file(path), error.to_string());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use probity_report::{Failures, Place, Rule};
 
 use crate::read::UNREADABLE;
-use crate::{FileKind, RunFiles};
+use crate::{FileError, FileKind, RunFiles};
 
 use super::manifest::MANIFEST;
 
@@ -13,6 +13,11 @@ const CHECK: &str = "seal";
 
 pub(super) static NOT_REGULAR: Rule =
     Rule::error("trace_file_not_regular", CHECK, "a link, a pipe or a device in a run directory");
+pub(super) static TOO_MANY: Rule = Rule::limit(
+    "trace_folder_too_large",
+    CHECK,
+    "a run directory with more entries, or deeper folders, than are looked at",
+);
 pub(super) static UNLISTED: Rule =
     Rule::error("trace_file_unlisted", CHECK, "a file that the manifest does not list");
 pub(super) static AFTER_SEAL: Rule = Rule::warning(
@@ -34,7 +39,8 @@ pub(super) struct Entries(BTreeMap<String, FileKind>);
 /// Lists the directory, and tells what is neither file nor folder.
 pub(super) fn list(files: &dyn RunFiles, failures: &mut Failures) -> Entries {
     let entries = files.list().unwrap_or_else(|error| {
-        failures.add(&UNREADABLE, Place::default(), format!("the run directory: {error}"));
+        let rule = if matches!(error, FileError::TooMany { .. }) { &TOO_MANY } else { &UNREADABLE };
+        failures.add(rule, Place::default(), format!("the run directory: {error}"));
         Vec::new()
     });
     for entry in &entries {

@@ -62,7 +62,7 @@ const PIECE_BYTES: u64 = 256 << 10;
 /// Tells a file that cannot be read.
 pub(super) fn tell(path: &str, error: &FileError, failures: &mut Failures) {
     let rule = match error {
-        FileError::TooLarge { .. } => &FILE_TOO_LARGE,
+        FileError::TooLarge { .. } | FileError::TooMany { .. } => &FILE_TOO_LARGE,
         FileError::Missing | FileError::NotRegular(_) | FileError::Io(_) => &UNREADABLE,
     };
     failures.add(rule, Place::file(path), error.to_string());

@@ -14,8 +14,8 @@ Exit codes, the weightiest of all records:
   3  unreadable, malformed, or no record there     6  accepted by the compat reading only
   74 the machine failed                            130 interrupted
 
-A record is known by its first bytes, whatever its name. Nothing of a record is run, no link in it
-is followed, and nothing is fetched.
+A record is known by its first bytes, whatever its name. Nothing of a record is run, no link
+leads out of it, and nothing is fetched.
 
 Try it:
   probity audit runs/

@@ -125,10 +125,16 @@ fn stdin(put: &mut dyn FnMut(Task) -> bool) -> bool {
 
 fn lines(source: &str, reader: impl Read, put: &mut dyn FnMut(Task) -> bool) -> bool {
     let reader = BufReader::with_capacity(READ_BYTES, reader);
-    Lines::new(Arc::from(source), reader).all(|batch| match batch {
-        Ok(batch) => put(Task::Lines(batch)),
-        Err(error) => put(unopened(source, &FileError::Io(error.to_string()))),
-    })
+    let mut is_blank = true;
+    let goes_on = Lines::new(Arc::from(source), reader).all(|batch| {
+        is_blank = false;
+        match batch {
+            Ok(batch) => put(Task::Lines(batch)),
+            Err(error) => put(unopened(source, &FileError::Io(error.to_string()))),
+        }
+    });
+    // A record that was blanked out must not vanish behind those beside it.
+    goes_on && (!is_blank || put(unknown(source, &[])))
 }
 
 /// Reads the first bytes and leaves the file where it stands.
@@ -154,7 +160,7 @@ fn unopened(source: &str, error: &FileError) -> Task {
 
 fn unknown(source: &str, head: &[u8]) -> Task {
     let message = match head {
-        [] => "it is empty",
+        [] => "nothing stands in it",
         _ => "neither a run directory, a bundle, a run log nor a document",
     };
     Task::Unread(Box::new(unread(source, &rule::UNKNOWN, message)))

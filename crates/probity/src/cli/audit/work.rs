@@ -145,15 +145,21 @@ impl Workshop {
         match folder {
             Ok(folder) => {
                 let files = Counted { folder, bytes_read: &self.bytes_read };
-                self.trace(&files, &source, is_alone)
+                self.trace(&files, &files.folder, &source, is_alone)
             }
             Err(error) => unread(&source, &rule::UNREADABLE, &error.to_string()),
         }
     }
 
-    fn trace(&self, files: &dyn RunFiles, source: &str, is_alone: bool) -> VerificationReport {
+    fn trace(
+        &self,
+        files: &dyn RunFiles,
+        links: &dyn compat::Links,
+        source: &str,
+        is_alone: bool,
+    ) -> VerificationReport {
         if self.is_compat {
-            return compat::audit(files, source);
+            return compat::audit_with_links(files, links, source);
         }
         // Several at a time use a thread each.
         let threads = if is_alone { self.threads.min(2) } else { 1 };
@@ -171,7 +177,7 @@ impl Workshop {
             Ok(bytes) => {
                 let files = BTreeMap::from([(TRACE.to_owned(), bytes)]);
                 let files = MemoryFiles { files, others: BTreeMap::new() };
-                self.trace(&files, source, is_alone)
+                self.trace(&files, &compat::NoLinks, source, is_alone)
             }
             Err(error) => unread_bytes(source, &error),
         }
@@ -224,12 +230,17 @@ impl Workshop {
                 return;
             }
         }
-        let mut is_wanted = true;
+        let (mut is_wanted, mut is_empty) = (true, true);
         auditor.document_each(&bytes, source, &mut |report| {
+            is_empty = false;
             // A list holds several, each of which says less.
             let detail = if report.index.is_some() { Detail::Brief } else { detail };
             is_wanted = is_wanted && give(self.made(told(report, *held), None, detail));
         });
+        if is_empty {
+            let report = unread(source, &rule::UNKNOWN, "a list with nothing in it");
+            give(self.made(report, None, detail));
+        }
     }
 
     /// The auditor of documents.
