@@ -5,8 +5,8 @@ use probity_core::{Entry, Event, RunId};
 use probity_record::{LineFault, RunRecords, Seal, read_jsonl, verify_jsonl};
 use probity_report::{Class, Draft, Place, Rule};
 
-use super::LogPolicy;
 use super::rule::{self, CHAIN, SEAL};
+use super::{LogPolicy, MAX_LOG_BYTES};
 
 /// The records of a whole log and where they stand.
 pub(super) struct Log<'a> {
@@ -18,9 +18,14 @@ pub(super) struct Log<'a> {
 /// Where the lines of a log stand.
 pub(super) struct Lines<'a> {
     file: &'a str,
-    /// The bytes of every line, its newline not included.
+    count: u64,
+    /// The bytes of every line, its newline not included, of those that are kept.
     spans: Vec<(u64, u64)>,
 }
+
+/// The most lines whose bytes are kept. Every record of the longest log is among them: a line takes
+/// more than 128 bytes to be one. Beyond are lines of nothing, of which there may be very many.
+const MAX_SPANS: usize = MAX_LOG_BYTES / 128;
 
 /// What a run was opened with.
 #[derive(Clone, Copy)]
@@ -42,7 +47,7 @@ impl<'a> Log<'a> {
         draft: &mut Draft,
     ) -> Option<Self> {
         let lines = Lines::of(bytes, file);
-        draft.metrics.insert("log_lines", lines.spans.len() as u64);
+        draft.metrics.insert("log_lines", lines.count);
         let Ok(RunRecords { run, entries, head, seal }) = read_jsonl(bytes) else {
             tell(bytes, &lines, draft);
             return None;
@@ -71,14 +76,16 @@ impl<'a> Log<'a> {
 
 impl<'a> Lines<'a> {
     fn of(bytes: &[u8], file: &'a str) -> Self {
-        let mut start = 0;
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
-            let end = start + line.strip_suffix(b"\n").unwrap_or(line).len() as u64;
-            let span = (start, end);
+        let (mut start, mut count, mut spans) = (0, 0, Vec::new());
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if spans.len() < MAX_SPANS {
+                let end = start + line.strip_suffix(b"\n").unwrap_or(line).len() as u64;
+                spans.push((start, end));
+            }
             start += line.len() as u64;
-            span
-        });
-        Self { file, spans: lines.collect() }
+            count += 1;
+        }
+        Self { file, count, spans }
     }
 
     /// The record with a 0-based number.
@@ -90,8 +97,7 @@ impl<'a> Lines<'a> {
 
     /// Where the log ends.
     fn end(&self) -> Place {
-        let last = self.spans.len().saturating_sub(1);
-        self.record(last as u64)
+        self.record(self.count.saturating_sub(1))
     }
 }
 
@@ -121,5 +127,21 @@ const fn check_of(fault: &LineFault) -> &'static str {
         | LineFault::SealEvents { .. }
         | LineFault::SealHead { .. } => SEAL,
         _ => CHAIN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_nothing_are_counted_and_their_bytes_are_not_kept() {
+        let count = MAX_SPANS + 7;
+        let bytes = vec![b'\n'; count];
+        let lines = Lines::of(&bytes, "log.jsonl");
+        assert_eq!((lines.count, lines.spans.len()), (count as u64, MAX_SPANS));
+        let first = Place::file("log.jsonl").line(2).bytes(1, 1);
+        assert_eq!(lines.record(1), first);
+        assert_eq!(lines.end(), Place::file("log.jsonl").line(count as u64));
     }
 }
