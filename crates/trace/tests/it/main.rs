@@ -19,6 +19,7 @@ mod evidence;
 mod identity;
 mod lifecycle;
 mod mutation;
+mod page;
 mod plan;
 mod plan_reference;
 mod plan_tamper;
