@@ -1,6 +1,7 @@
 //! Ids as keys of a fixed size: what is remembered of an id.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,10 +12,18 @@ const KINDS: [&str; 5] = ["node_v1_", "call_v1_", "ev_v1_", "evidence_v1_", "cla
 const OTHER: u8 = u8::MAX;
 
 /// An id: 33 bytes, however long it is. Different ids have different keys, as far as SHA-256 tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     tag: u8,
     digest: [u8; 32],
+}
+
+/// The digest alone, all of it: the tag tells nothing apart that often meets in one map, and whoever
+/// writes ids may choose any part of them.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.digest);
+    }
 }
 
 impl Key {
@@ -47,18 +56,33 @@ pub(crate) fn digest(hex: &str) -> Option<[u8; 32]> {
     if pairs.len() != digest.len() || !rest.is_empty() {
         return None;
     }
+    let mut seen = 0;
     for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
-        *byte = nibble(*high)? << 4 | nibble(*low)?;
+        let (high, low) = (nibble(*high), nibble(*low));
+        seen |= high | low;
+        *byte = high << 4 | (low & 0xf);
     }
-    Some(digest)
+    (seen <= 0xf).then_some(digest)
 }
 
-const fn nibble(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+/// The value of a digit, by a table: more than 15 for what is none.
+fn nibble(digit: u8) -> u8 {
+    static VALUES: [u8; 256] = values();
+    VALUES.get(usize::from(digit)).copied().unwrap_or(u8::MAX)
+}
+
+const fn values() -> [u8; 256] {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = if value < 10 { b'0' + value } else { b'a' + value - 10 };
+        #[expect(clippy::indexing_slicing, reason = "a byte is within 256 values")]
+        {
+            values[digit as usize] = value;
+        }
+        value += 1;
     }
+    values
 }
 
 #[cfg(test)]
