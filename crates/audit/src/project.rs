@@ -16,6 +16,7 @@ use probity_policy::{Compiled, Decision};
 use crate::drift::DriftSignal;
 use crate::episode::{OpenEpisode, SealError, SealedEpisode};
 use log::Log;
+use serde_json::Value;
 
 /// What a projection needs beside the log and the decision.
 #[derive(Debug, Clone)]
@@ -114,6 +115,19 @@ pub fn drift(
     facts: &RunFacts,
 ) -> Result<Vec<DriftSignal>, ProjectError> {
     signal::all(&read(entries, facts)?, decision, facts)
+}
+
+/// What an episode whose verification came to `result` takes from the log alone, by JSON pointer.
+/// `has_methods`: it names methods that ran.
+///
+/// # Errors
+/// [`ProjectError::NoTerms`], [`ProjectError::Unsealed`], [`ProjectError::Log`].
+pub(crate) fn of_log(
+    entries: &[Entry],
+    result: &str,
+    has_methods: bool,
+) -> Result<Vec<(&'static str, Value)>, ProjectError> {
+    Ok(document::of_log(&Log::read(entries)?, result, has_methods))
 }
 
 fn read<'e>(entries: &'e [Entry], facts: &RunFacts) -> Result<Log<'e>, ProjectError> {

@@ -12,6 +12,7 @@ use crate::auditor::EpisodeAuditor;
 use crate::drift::from_ms;
 use crate::episode::Receipt;
 use crate::finding::{Finding, Severity};
+use crate::project;
 
 /// Audits the episode, if it is there.
 pub(super) fn check(opened: &Opened, records: Option<&RunRecords>, failures: &mut Failures) {
@@ -74,6 +75,28 @@ fn hold(bytes: &[u8], records: &RunRecords, failures: &mut Failures) {
         if let Some(expected) = expected.filter(|expected| found != Some(expected.as_str())) {
             let place = Place::file(EPISODE).pointer(pointer);
             failures.differs(&rule::EPISODE_RUN, place, expected, found.unwrap_or("nothing"));
+        }
+    }
+    hold_course(&episode, records, failures);
+}
+
+/// What came of the decision, as the log has it: its outcome, verification, fallbacks and times.
+fn hold_course(episode: &Value, records: &RunRecords, failures: &mut Failures) {
+    let result = episode.pointer("/verification/result").and_then(Value::as_str).unwrap_or("na");
+    let has_methods = episode.pointer("/verification/method").is_some();
+    let members = match project::of_log(&records.entries, result, has_methods) {
+        Ok(members) => members,
+        Err(error) => {
+            failures.add(&rule::EPISODE_RUN, Place::file(EPISODE), error.to_string());
+            return;
+        }
+    };
+    for (pointer, expected) in members {
+        let found = episode.pointer(pointer);
+        if found != Some(&expected) {
+            let found = found.map_or_else(|| "nothing".to_owned(), Value::to_string);
+            let place = Place::file(EPISODE).pointer(pointer);
+            failures.differs(&rule::EPISODE_RUN, place, expected, found);
         }
     }
 }

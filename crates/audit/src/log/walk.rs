@@ -2,6 +2,7 @@
 //! can disagree, and it goes on behind what it finds.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use probity_core::{
     Code, Digest, Discrimination, Entry, Event, Outcome, Phase, RedFirst, Step, Subject, Trigger,
@@ -203,7 +204,7 @@ impl<'a> Walk<'a> {
         self.failures.add(rule, place, message);
     }
 
-    pub(super) fn differs(&mut self, rule: &Rule, expected: impl ToString, actual: impl ToString) {
+    pub(super) fn differs(&mut self, rule: &Rule, expected: impl Display, actual: impl Display) {
         let place = self.lines.record(self.seq);
         self.failures.differs(rule, place, expected, actual);
     }

@@ -4,7 +4,7 @@ use probity_core::{Code, Finding, Judgement, Outcome, Step, Trigger, VerdictKind
 use probity_policy::{Decision, RollbackKind, RollbackPlan};
 use serde_json::{Map, Value, json};
 
-use super::log::{Log, Ran};
+use super::log::{Log, Ran, Round};
 use super::{ProjectError, RunFacts, text};
 
 /// What the verification of a run came to.
@@ -34,7 +34,7 @@ pub(super) fn of(log: &Log, decision: &Decision, facts: &RunFacts) -> Result<Val
         "plan": decision.plan,
         "actions": actions(log, decision, facts),
         "outcome": {
-            "code": outcome(log, &verification, step),
+            "code": outcome(log, verification.result, step),
             "reason": log.code.as_str(),
             "effects": {},
         },
@@ -42,7 +42,7 @@ pub(super) fn of(log: &Log, decision: &Decision, facts: &RunFacts) -> Result<Val
         "degrade": {
             "step": step.map_or("none", Step::as_str),
             "rationale": rationale(log),
-            "ladder": log.terms.ladder.iter().map(|rung| rung.step.as_str()).collect::<Vec<_>>(),
+            "ladder": ladder(log),
         },
     });
     let Value::Object(members) = &mut document else { return Ok(document) };
@@ -51,6 +51,32 @@ pub(super) fn of(log: &Log, decision: &Decision, facts: &RunFacts) -> Result<Val
     }
     members.insert("verification".to_owned(), verification.member());
     Ok(document)
+}
+
+/// What an episode with this result of its verification takes from the log alone, by JSON pointer.
+/// `has_methods`: it names methods that ran.
+pub(super) fn of_log(log: &Log, result: &str, has_methods: bool) -> Vec<(&'static str, Value)> {
+    let step = log.steps.last().map(|(_, _, step)| *step);
+    let mut members = vec![
+        ("/outcome/code", json!(outcome(log, result, step))),
+        ("/verification/required", json!(is_required(log))),
+        ("/degrade/step", json!(step.map_or("none", Step::as_str))),
+        ("/degrade/rationale", rationale(log)),
+        ("/degrade/ladder", ladder(log)),
+        ("/telemetry/endToEndMs", json!(log.worked_ms(log.opened_at_ms, log.ended_at_ms))),
+        ("/telemetry/stageMs", stages(log)),
+        ("/telemetry/fallbackUsed", json!(step.is_some())),
+        ("/telemetry/fallbackStep", json!(step.map_or("none", Step::as_str))),
+    ];
+    let found = log.last().map_or("na", verified);
+    // Where it was not required, there may have been checks that are no methods.
+    if is_required(log) || has_methods || result != "na" {
+        members.push(("/verification/result", json!(found)));
+    }
+    if !log.has_acted() {
+        members.push(("/actions", json!([])));
+    }
+    members
 }
 
 /// The context as it was when it was used. Its age is that of the oldest feature, its time to live
@@ -104,7 +130,7 @@ fn actions(log: &Log, decision: &Decision, facts: &RunFacts) -> Vec<Value> {
 
 fn verification(log: &Log, facts: &RunFacts) -> Result<Verification, ProjectError> {
     let mut verification = Verification {
-        is_required: log.terms.is_required && log.has_acted(),
+        is_required: is_required(log),
         result: "na",
         reason: None,
         methods: Vec::new(),
@@ -123,15 +149,25 @@ fn verification(log: &Log, facts: &RunFacts) -> Result<Verification, ProjectErro
         return Ok(verification);
     }
     let code = round.verdict.map(|verdict| verdict.code);
-    verification.result = match round.verdict.map(|verdict| verdict.judgement) {
+    verification.result = verified(round);
+    verification.reason = Some(code.map_or_else(|| "not_run".to_owned(), reason));
+    Ok(verification)
+}
+
+/// An act that must be verified; without one there is nothing to verify.
+const fn is_required(log: &Log) -> bool {
+    log.terms.is_required && log.has_acted()
+}
+
+/// What the verification of a round came to.
+fn verified(round: &Round) -> &'static str {
+    match round.verdict.map(|verdict| verdict.judgement) {
         Some(Judgement::Pass) => "pass",
         Some(Judgement::Revise | Judgement::Fail) => "fail",
         Some(Judgement::Inconclusive | Judgement::Fault | Judgement::Unverified) | None => {
             "inconclusive"
         }
-    };
-    verification.reason = Some(code.map_or_else(|| "not_run".to_owned(), reason));
-    Ok(verification)
+    }
 }
 
 /// The one word that every reader knows for an answer that came too late, else the code.
@@ -180,15 +216,15 @@ impl Verification {
 
 /// Without an act there is nothing but `abstain`. After one, only a run that hands its claim on is a
 /// success, and one that a step of the ladder made is a part of it.
-fn outcome(log: &Log, verification: &Verification, step: Option<Step>) -> &'static str {
+fn outcome(log: &Log, result: &str, step: Option<Step>) -> &'static str {
     if !log.has_acted() {
         return "abstain";
     }
     match log.outcome {
-        Outcome::Verified if matches!(verification.result, "fail" | "inconclusive") => "fail",
+        Outcome::Verified if matches!(result, "fail" | "inconclusive") => "fail",
         Outcome::Verified if step.is_none() => "success",
         Outcome::Verified => "partial",
-        Outcome::Unverified if verification.result == "na" => "partial",
+        Outcome::Unverified if result == "na" => "partial",
         _ => "fail",
     }
 }
@@ -197,21 +233,9 @@ fn outcome(log: &Log, verification: &Verification, step: Option<Step>) -> &'stat
 /// decision are the decision; there is no spread.
 fn telemetry(log: &Log, decision: &Decision, step: Option<Step>) -> Value {
     let whole = log.worked_ms(log.opened_at_ms, log.ended_at_ms);
-    let planned_at_ms = log.acted_at_ms.unwrap_or(log.ended_at_ms);
-    let (act, verify) = log.last().map_or((0, 0), |round| {
-        let answered_at_ms = round.answered_at_ms.unwrap_or(log.ended_at_ms);
-        let judged_at_ms = round.verdict.map_or(answered_at_ms, |verdict| verdict.at_ms);
-        let act = log.worked_ms(round.dispatched_at_ms, answered_at_ms);
-        (act, log.worked_ms(answered_at_ms, judged_at_ms))
-    });
     json!({
         "endToEndMs": whole,
-        "stageMs": {
-            "context": log.worked_ms(log.opened_at_ms, log.context_at_ms),
-            "plan": log.worked_ms(log.context_at_ms, planned_at_ms),
-            "act": act,
-            "verify": verify,
-        },
+        "stageMs": stages(log),
         "p95Ms": whole,
         "p99Ms": whole,
         "jitterMs": 0,
@@ -220,6 +244,26 @@ fn telemetry(log: &Log, decision: &Decision, step: Option<Step>) -> Value {
         "hopCount": decision.chain.hops.unwrap_or(0),
         "fanout": decision.chain.fanout.unwrap_or(0),
     })
+}
+
+fn stages(log: &Log) -> Value {
+    let planned_at_ms = log.acted_at_ms.unwrap_or(log.ended_at_ms);
+    let (act, verify) = log.last().map_or((0, 0), |round| {
+        let answered_at_ms = round.answered_at_ms.unwrap_or(log.ended_at_ms);
+        let judged_at_ms = round.verdict.map_or(answered_at_ms, |verdict| verdict.at_ms);
+        let act = log.worked_ms(round.dispatched_at_ms, answered_at_ms);
+        (act, log.worked_ms(answered_at_ms, judged_at_ms))
+    });
+    json!({
+        "context": log.worked_ms(log.opened_at_ms, log.context_at_ms),
+        "plan": log.worked_ms(log.context_at_ms, planned_at_ms),
+        "act": act,
+        "verify": verify,
+    })
+}
+
+fn ladder(log: &Log) -> Value {
+    log.terms.ladder.iter().map(|rung| rung.step.as_str()).collect()
 }
 
 fn rationale(log: &Log) -> Value {

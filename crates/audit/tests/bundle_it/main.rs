@@ -11,6 +11,7 @@ mod attest;
 mod committed;
 mod container;
 mod damage;
+mod episode;
 mod flip;
 mod page;
 mod redact;
