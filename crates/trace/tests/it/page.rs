@@ -78,7 +78,9 @@ fn the_page_lists_every_rule_under_its_check() {
 }
 
 #[test]
-fn the_page_says_how_many_rules_there_are() {
+fn pages_say_how_many_rules_there_are() {
+    let readme = fs::read_to_string(docs().join("../README.md")).expect("the page");
+    assert!(readme.contains(&format!("by {} rules", rules().len())), "{}", rules().len());
     let page = fs::read_to_string(docs().join("traces.md")).expect("the page");
     for number in [rules().len(), compat::rules().len()] {
         assert!(page.contains(&format!("{number} rules")), "{number}");
