@@ -12,7 +12,8 @@ pub enum Inclusion {
     All,
     /// Nothing: no blob, no episode, no receipt.
     Nothing,
-    /// Everything but what has these digests. The receipt is left out with its episode.
+    /// Everything but what has these digests. The episode repeats the request and who agreed, and is
+    /// left out with either; its receipt goes with it.
     AllBut(BTreeSet<Digest>),
 }
 

@@ -9,6 +9,17 @@ pub(super) fn blobs(entries: &[Entry]) -> BTreeSet<Digest> {
     entries.iter().flat_map(|entry| of_event(&entry.event)).map(|(_, digest)| digest).collect()
 }
 
+/// The blobs that an episode repeats: what was asked for, and which human agreed. Who leaves one of
+/// them out leaves the episode out.
+pub(super) fn of_episode(entries: &[Entry]) -> BTreeSet<Digest> {
+    let repeated = entries.iter().filter_map(|entry| match &entry.event {
+        Event::RunOpened { request, .. } => Some(*request),
+        Event::Answered { by, .. } => Some(*by),
+        _ => None,
+    });
+    repeated.collect()
+}
+
 /// What an event points at, and what it is to it.
 pub(crate) fn of_event(event: &Event) -> Vec<(&'static str, Digest)> {
     match event {

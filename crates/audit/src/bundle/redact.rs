@@ -2,12 +2,13 @@
 
 use std::io::{Read, Write};
 
+use probity_record::read_jsonl;
 use probity_report::{Failures, Severity};
 
 use super::manifest::ContentState;
 use super::open::Opened;
 use super::write::pack;
-use super::{BundleError, BundleSummary, EPISODE, Inclusion, RECEIPT};
+use super::{BundleError, BundleSummary, EPISODE, Inclusion, LOG, RECEIPT, named};
 
 /// Writes the same bundle with less content. Log, statement and signature stay byte for byte, so the
 /// proof still checks; what was left out before stays left out.
@@ -32,11 +33,18 @@ pub fn redact_bundle(
     }
     let Opened { mut manifest, entries, .. } = opened;
     let proof = &manifest.proof.content;
+    let records = entries.get(LOG).and_then(|log| read_jsonl(log).ok());
+    let sources = records.map(|records| named::of_episode(&records.entries));
     let episode = proof.iter().find(|named| named.name == EPISODE).map(|named| named.sha256);
+    // Of a log that cannot be read nobody knows what its episode repeats.
+    let has_episode =
+        sources.is_some_and(|sources| sources.iter().chain(&episode).all(|it| inclusion.has(it)));
     for (item, named) in manifest.content.iter_mut().zip(proof) {
-        // The receipt goes with its episode.
-        let decides = if named.name == RECEIPT { episode } else { None };
-        let is_withheld = !inclusion.has(&decides.unwrap_or(named.sha256));
+        let is_withheld = match named.name.as_str() {
+            // The receipt goes with its episode.
+            EPISODE | RECEIPT => !has_episode,
+            _ => !inclusion.has(&named.sha256),
+        };
         if item.state == ContentState::Included && is_withheld {
             item.state = ContentState::Redacted;
             item.bytes = None;

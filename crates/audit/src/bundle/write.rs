@@ -136,7 +136,9 @@ impl<'a> Episode<'a> {
         }
         let bytes = episode.bytes();
         let receipt = canonical::to_canonical(&episode.receipt())?;
-        let is_included = input.inclusion.has(&blob_digest(bytes));
+        let mut sources = named::of_episode(&records.entries);
+        sources.insert(blob_digest(bytes));
+        let is_included = sources.iter().all(|digest| input.inclusion.has(digest));
         Ok(Some(Self { bytes, receipt, is_included }))
     }
 
