@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use probity_core::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::{PublicKey, SigningKey};
@@ -68,9 +69,23 @@ impl Envelope {
         let ([signature], Some(payload)) = (self.signatures.as_slice(), self.payload()) else {
             return false;
         };
-        let bytes: Option<[u8; 64]> =
-            STANDARD.decode(&signature.sig).ok().and_then(|bytes| bytes.try_into().ok());
+        let bytes = signature.bytes();
         signature.keyid == key.id().to_string()
             && bytes.is_some_and(|bytes| key.verifies(&pae(&self.payload_type, &payload), &bytes))
+    }
+
+    /// Whether there is no signature, or one that is spelled as one: this says nothing of whose.
+    #[must_use]
+    pub fn is_spelled(&self) -> bool {
+        let is_one = |signature: &Signature| {
+            signature.bytes().is_some() && signature.keyid.parse::<Digest>().is_ok()
+        };
+        self.signatures.len() <= 1 && self.signatures.iter().all(is_one)
+    }
+}
+
+impl Signature {
+    fn bytes(&self) -> Option<[u8; 64]> {
+        STANDARD.decode(&self.sig).ok()?.try_into().ok()
     }
 }

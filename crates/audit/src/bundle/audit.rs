@@ -157,9 +157,9 @@ fn check_statement(
         }
     };
     let payload = match envelope.payload() {
-        Some(payload) if envelope.signatures.len() <= 1 => payload,
+        Some(payload) if envelope.is_spelled() => payload,
         _ => {
-            let message = "the payload is not standard base64, or there are several signatures";
+            let message = "payload or signature is not spelled as one, or there are several";
             failures.add(&rule::STATEMENT_SHAPE, Place::file(STATEMENT), message);
             return false;
         }

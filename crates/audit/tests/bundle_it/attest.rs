@@ -8,7 +8,11 @@ use probity_report::{CheckState, Severity, Verdict};
 use serde_json::Value;
 
 use crate::container::unpack;
-use crate::{PRIVATE_PEM, PUBLIC_PEM, audit_with, bundle, codes, public_key, sample, signing_key};
+use crate::damage::refitted;
+use crate::{
+    PRIVATE_PEM, PUBLIC_PEM, audit, audit_signed, audit_with, bundle, codes, public_key, sample,
+    signing_key,
+};
 
 const OTHER_PUBLIC_PEM: &str = include_str!("../../../../testdata/bundles/other.pub.pem");
 
@@ -163,4 +167,126 @@ fn openssl_verifies_what_is_signed() {
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// An envelope that was changed, with a manifest that lists it as it is.
+fn enveloped(bundle: &[u8], change: impl FnOnce(&mut Envelope)) -> Vec<u8> {
+    let mut envelope = envelope(bundle);
+    change(&mut envelope);
+    let bytes = probity_record::canonical::to_canonical(&envelope).unwrap();
+    refitted(&unpack(bundle), "statement.dsse.json", &bytes)
+}
+
+/// Signatures that are right somewhere else, or in another spelling.
+#[test]
+fn no_signature_is_taken_for_another() {
+    let key = signing_key();
+    let (mine, theirs) =
+        (bundle(&sample::plain(), Some(&key)), bundle(&sample::decision(), Some(&key)));
+    let other = envelope(&theirs);
+    let raw = |text: &str| -> Vec<u8> {
+        use base64::Engine as _;
+        base64::engine::general_purpose::STANDARD.decode(text).unwrap()
+    };
+    let again = |envelope: &mut Envelope, kind: &str| {
+        let bytes = key.sign(&pae(kind, &raw(&envelope.payload)));
+        envelope.signatures[0].sig = base64(&bytes);
+    };
+    type Change<'a> = Box<dyn Fn(&mut Envelope) + 'a>;
+    let urls = |text: &str| text.replace('+', "-").replace('/', "_");
+    let cases: [(&str, Change<'_>, &str, Verdict); 13] = [
+        (
+            "of another run",
+            Box::new(|it| *it = other.clone()),
+            "bundle_statement_differs",
+            Verdict::Invalid,
+        ),
+        (
+            "over another payload",
+            Box::new(|it| it.signatures = other.signatures.clone()),
+            "bundle_signature_wrong",
+            Verdict::Invalid,
+        ),
+        (
+            "another type",
+            Box::new(|it| it.payload_type = "text/plain".into()),
+            "bundle_statement_differs",
+            Verdict::Invalid,
+        ),
+        (
+            "another type, signed",
+            Box::new(|it| {
+                it.payload_type = "text/plain".into();
+                again(it, "text/plain")
+            }),
+            "bundle_statement_differs",
+            Verdict::Invalid,
+        ),
+        (
+            "over the bare payload",
+            Box::new(|it| it.signatures[0].sig = base64(&key.sign(&raw(&it.payload)))),
+            "bundle_signature_wrong",
+            Verdict::Invalid,
+        ),
+        (
+            "over the base64",
+            Box::new(|it| {
+                it.signatures[0].sig = base64(&key.sign(&pae(PAYLOAD_TYPE, it.payload.as_bytes())))
+            }),
+            "bundle_signature_wrong",
+            Verdict::Invalid,
+        ),
+        (
+            "another key's name",
+            Box::new(|it| it.signatures[0].keyid = "ab".repeat(32)),
+            "bundle_signature_wrong",
+            Verdict::Invalid,
+        ),
+        (
+            "no key's name",
+            Box::new(|it| it.signatures[0].keyid = "me".into()),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+        (
+            "twice",
+            Box::new(|it| it.signatures.push(it.signatures[0].clone())),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+        (
+            "a good one behind a bad one",
+            Box::new(|it| it.signatures.insert(0, other.signatures[0].clone())),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+        (
+            "no signature at all",
+            Box::new(|it| it.signatures[0].sig = "AAAA".into()),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+        (
+            "without padding",
+            Box::new(|it| it.signatures[0].sig = it.signatures[0].sig.trim_end_matches('=').into()),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+        (
+            "for addresses",
+            Box::new(|it| it.signatures[0].sig = urls(&format!("-{}", &it.signatures[0].sig[1..]))),
+            "bundle_statement",
+            Verdict::Malformed,
+        ),
+    ];
+    for (what, change, code, verdict) in cases {
+        let bytes = enveloped(&mine, change);
+        let report = audit_signed(&bytes);
+        assert!(report.has(code), "{what}: {:?}", codes(&report));
+        assert_eq!(report.verdict, verdict, "{what}");
+        // Without a key nothing of this is told but its spelling and what it is about.
+        let open = audit(&bytes).verdict;
+        let expected = if code == "bundle_signature_wrong" { Verdict::Valid } else { verdict };
+        assert_eq!(open, expected, "{what}");
+    }
 }

@@ -219,7 +219,7 @@ fn a_manifest_made_to_fit_does_not_hide_a_change() {
 }
 
 /// Other bytes for an entry, and a manifest that lists them.
-fn refitted(entries: &[Entry], name: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn refitted(entries: &[Entry], name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut entries = entries.to_vec();
     let at = entries.iter().position(|entry| entry.name == name).unwrap();
     entries[at].bytes = bytes.to_vec();
