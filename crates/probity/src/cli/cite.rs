@@ -52,7 +52,9 @@ pub(super) async fn cite(args: &CiteArgs, _programs: &Programs) -> Result<u8, Cl
 fn not_there(args: &CiteArgs, places: usize) -> Result<u8, CliError> {
     let file = args.file.display();
     let message = match places {
-        0 => format!("the words do not stand in `{file}`, to the byte"),
+        0 => format!(
+            "the words do not stand in `{file}`, to the byte: copy them from it, blanks and line breaks too"
+        ),
         places => format!("the words stand in {places} places of `{file}`, not in {}", args.nth),
     };
     if args.text.is_empty() {

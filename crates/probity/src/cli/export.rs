@@ -30,6 +30,9 @@ use crate::location::Programs;
 use crate::run_folder::open_file;
 use crate::{EpisodeError, RunEpisode};
 
+/// What an audit says of a bundle that nobody signed.
+const UNSIGNED: &str = "bundle_unsigned";
+
 /// What was written.
 #[derive(Debug, Serialize)]
 struct Exported {
@@ -47,8 +50,21 @@ struct Exported {
     /// The key that it was signed with now.
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_by: Option<Digest>,
+    signature: Signature,
     /// What an audit of the file comes to, under the key that it was signed with.
     verdict: Verdict,
+}
+
+/// Where the signature of a bundle comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Signature {
+    /// It was made now.
+    Made,
+    /// It was there, and covers what was left out too. Nobody checked it.
+    Kept,
+    /// There is none.
+    None,
 }
 
 /// Writes a bundle.
@@ -133,6 +149,12 @@ async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, Cl
         };
         return Ok(Source::Bundle(open_file(path, true).map_err(failed)?));
     }
+    if args.run.parse::<RunId>().is_err() {
+        return Err(CliError::Usage(format!(
+            "`{}` is neither a file nor the id of a run; `probity log list` lists the runs",
+            args.run
+        )));
+    }
     let store = open_existing(&args.store)?;
     let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
     let log = log_of(store.as_ref(), &run).await?;
@@ -203,6 +225,11 @@ fn made(
         redacted,
         absent,
         signed_by: None,
+        signature: match (source.signer(), report.has(UNSIGNED)) {
+            (Some(_), _) => Signature::Made,
+            (None, false) => Signature::Kept,
+            (None, true) => Signature::None,
+        },
         verdict: report.verdict,
     };
     Ok(Made { file, page, exported })
@@ -246,14 +273,21 @@ impl Exported {
             count(self.redacted, "left out"),
             count(self.absent, "not there"),
         ];
-        let signed = match self.signed_by {
-            Some(key) => format!("signed by {key}"),
-            None => "no signature was made".to_owned(),
+        let signed = match (self.signature, self.signed_by) {
+            (_, Some(key)) => format!("signed by {key}"),
+            (Signature::Made | Signature::Kept, None) => {
+                "its signature was kept, and not checked without the key".to_owned()
+            }
+            (Signature::None, None) => "not signed".to_owned(),
         };
-        let check = match self.signed_by {
-            Some(_) => format!("probity audit {path} --key PUB.pem --require-signature"),
-            None => format!("probity audit {path}"),
-        };
+        let mut check = format!("probity audit {path}");
+        if self.signature != Signature::None {
+            check.push_str(" --key PUB.pem --require-signature");
+        }
+        // Without it, what was left out by choice would not exit 0.
+        if self.redacted > 0 {
+            check.push_str(" --allow-redacted");
+        }
         let word = tone_word(self.verdict);
         format!(
             "{}  {path}, {} bytes\n  content   {}\n  sha256    {}\n  audit     {}; {signed}\n  {}\n",

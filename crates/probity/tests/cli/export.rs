@@ -232,7 +232,18 @@ fn a_signature_is_checked_against_the_key_that_the_auditor_brings() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("--key PUB.pem --require-signature"), "{ran:?}");
     assert_eq!(export(&world, "it", "plain.probity", &[]).code, 0);
-    assert_eq!(export(&world, "signed.probity", "less.probity", &["--redact"]).code, 0);
+    let less = export(&world, "signed.probity", "less.probity", &["--redact"]);
+    let check = "probity audit less.probity --key PUB.pem --require-signature --allow-redacted\n";
+    assert!(less.stdout.contains(check) && less.stdout.contains("was kept"), "{less:?}");
+    for (run, bundle, args, word) in [
+        ("it", "a", &["--sign", private.as_str()][..], "made"),
+        ("signed.probity", "b", &["--redact"], "kept"),
+        ("plain.probity", "c", &["--redact"], "none"),
+        ("it", "d", &[], "none"),
+    ] {
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        assert_eq!(export(&world, run, bundle, &args).json()["signature"], word, "{bundle}");
+    }
     let other = key("other.pub.pem");
     for (bundle, args, code) in [
         ("signed.probity", &["--key", public.as_str(), "--require-signature"][..], 0),
@@ -256,6 +267,32 @@ fn a_signature_is_checked_against_the_key_that_the_auditor_brings() {
     assert!(!world.at("no.probity").exists());
 }
 
+/// Whoever may hand in a file may hand in a log in the place of a bundle.
+#[test]
+fn nothing_but_a_bundle_answers_where_a_signature_is_demanded() {
+    let world = exported(&["--sign", &key("signer.pem")]);
+    fs::write(world.at("it.jsonl"), world.probity(["log", "export", "it"]).stdout).unwrap();
+    fs::copy(world.at("it.jsonl"), world.at("proof.bin")).unwrap();
+    let public = key("signer.pub.pem");
+    for (path, unsigned, signed) in [
+        ("out.probity", 0, 0),
+        ("it", 0, 1),
+        ("it.jsonl", 0, 1),
+        ("proof.bin", 0, 1),
+        ("absent", 3, 3),
+    ] {
+        let args = [path, "--key", &public, "--require-signature", "--allow-redacted"];
+        assert_eq!(audit(&world, &args[..3]).code, unsigned, "{path}");
+        let ran = audit(&world, &args);
+        assert_eq!(ran.code, signed, "{path}: {ran:?}");
+        assert_eq!(ran.stdout.contains("[audit_unsigned]"), signed == 1, "{path}: {ran:?}");
+    }
+    let page = world.at("page.html");
+    let html = page.display().to_string();
+    audit(&world, &["it", "--key", &public, "--require-signature", "--html", &html]);
+    assert!(fs::read_to_string(page).unwrap().contains("✗ invalid"), "the page says the same");
+}
+
 #[test]
 fn nothing_is_overwritten_and_what_fails_leaves_no_file() {
     let world = ran();
@@ -269,6 +306,7 @@ fn nothing_is_overwritten_and_what_fails_leaves_no_file() {
         (&["it", "--bundle", "new", "--html", "theirs"], 64, "usage"),
         (&["it", "--bundle", &absent], 74, "file_write"),
         (&["no-such-run", "--bundle", "new"], 64, "run_missing"),
+        (&["no-such.probity", "--bundle", "new"], 64, "usage"),
         (&["it", "--bundle", "new", "--store", "sqlite:absent.db"], 64, "file_read"),
     ] {
         let ran = world.probity(["export"].iter().chain(args).chain(&["--json"]));

@@ -19,7 +19,7 @@ leads out of it, and nothing is fetched.
 
 Try it:
   probity audit runs/
-  probity audit out.probity --require-signature --key signer.pem
+  probity audit signed.probity --key pub.pem --require-signature
   probity audit last";
 
 /// `probity audit`.
@@ -48,7 +48,7 @@ pub struct AuditArgs {
     /// The public key (PEM, ed25519) that bundles must be signed by.
     #[arg(long, value_name = "PUB.pem")]
     pub key: Option<PathBuf>,
-    /// Demand a signature; the key says whose.
+    /// Demand a signature of every record; the key says whose. Only bundles carry one.
     #[arg(long, requires = "key")]
     pub require_signature: bool,
     /// Exit 0 where a bundle or log is proved but content was taken out of it.

@@ -8,6 +8,9 @@ pub(super) const CITE_HELP: &str = "\
 Prints the text, a blank and its marker, as an answer cites it:
   probity cite sources/sun.txt \"The Sun adds a smaller pull.\"
 
+A file deeper in the evidence folder is named by its path in there:
+  probity cite sources/moon/tides.txt \"Tides follow the Moon.\" --id moon/tides
+
 Check an answer that was made so with --expect citations:answer.md,evidence=sources.";
 
 /// `probity cite`.

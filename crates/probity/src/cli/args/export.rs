@@ -15,12 +15,16 @@ Try it:
   probity audit out.probity
   openssl genpkey -algorithm ed25519 -out key.pem && openssl pkey -in key.pem -pubout -out pub.pem
   probity export last --bundle signed.probity --sign key.pem
-  probity audit signed.probity --key pub.pem --require-signature";
+  probity audit signed.probity --key pub.pem --require-signature
+
+A bundle that is there can be passed on with less in it. Its signature stays as it is and holds:
+  probity export signed.probity --redact --bundle public.probity
+  probity audit public.probity --key pub.pem --require-signature --allow-redacted";
 
 /// `probity export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run, or a bundle to redact.
+    /// The run: its id, the start of it, or `last`; or a bundle (a file) to take content out of.
     pub run: String,
     /// Where to write the bundle. A file that is there is not overwritten.
     #[arg(long, value_name = "FILE")]

@@ -37,6 +37,7 @@ pub(super) struct Workshop {
     /// Bytes of run directories that were read so far.
     bytes_read: Arc<AtomicU64>,
     is_compat: bool,
+    requires_signature: bool,
     proof: Proof,
     /// Named on the command line; where none is, the project's are read when a document comes.
     envelopes: Vec<PathBuf>,
@@ -82,6 +83,7 @@ impl Workshop {
             threads: args.threads.unwrap_or(2),
             bytes_read: Arc::default(),
             is_compat: args.compat,
+            requires_signature: args.require_signature,
             proof: Proof::of(args)?,
             envelopes: args.envelope.clone(),
             packs: args.pack.clone(),
@@ -255,6 +257,15 @@ impl Workshop {
 
     /// `page`: what the auditor made already, because it knows more than the report says.
     fn made(&self, report: VerificationReport, page: Option<String>, detail: Detail) -> Made {
+        let (report, page) = match self.requires_signature {
+            true => {
+                let id = report.id.clone();
+                let report = rule::signed(report);
+                let is_same = report.id == id;
+                (report, page.filter(|_| is_same))
+            }
+            false => (report, page),
+        };
         let page = match (self.is_paged, page) {
             (true, None) => Some(render_page(&report, None)),
             (_, page) => page,
