@@ -38,6 +38,9 @@ const MAX_FILES: usize = 10_000;
 /// Folders below the evidence folder, one in the other.
 const MAX_DEPTH: usize = 8;
 
+/// Where the answer came from and its bytes, or what its absence comes to.
+type Answer<'a> = Result<(String, Cow<'a, [u8]>), Verdict>;
+
 /// The effect `citations`.
 #[derive(Debug, Clone)]
 pub struct Citations {
@@ -73,11 +76,7 @@ impl Citations {
         Ok(Ok(self.verdict(text, &audit).with_evidence(saw)))
     }
 
-    /// Where the answer came from and its bytes, or what its absence comes to.
-    fn answer<'a>(
-        &self,
-        ctx: &'a CheckContext,
-    ) -> Result<Result<(String, Cow<'a, [u8]>), Verdict>, PathError> {
+    fn answer<'a>(&self, ctx: &'a CheckContext) -> Result<Answer<'a>, PathError> {
         let path = &self.spec.path;
         if path == "-" {
             let response = ctx.claim.response.as_bytes();
