@@ -1,6 +1,7 @@
 //! Findings, while they are collected and when they are told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display, Write as _};
 
 use serde::Serialize;
 
@@ -66,11 +67,21 @@ impl Failures {
         &mut self,
         rule: &Rule,
         place: Place,
-        expected: impl ToString,
-        actual: impl ToString,
+        expected: impl Display,
+        actual: impl Display,
     ) {
-        let values = (expected.to_string(), actual.to_string());
+        let values = (front(expected), front(actual));
         self.push(rule, place, Some(values), rule.finds.to_owned());
+    }
+
+    /// Counts one more finding of a rule, if it would not be kept anyway; else does nothing, and it is
+    /// to be added. Spares a caller that finds millions the work of saying where each is.
+    pub fn is_only_counted(&mut self, rule: &Rule) -> bool {
+        let is_full = self.kept.len() >= MAX_FAILURES && self.codes.contains(rule.code);
+        if is_full {
+            self.count(rule);
+        }
+        is_full
     }
 
     /// Takes over what another list holds, behind what is here.
@@ -126,6 +137,15 @@ impl Failures {
         self.codes.insert(code) || self.kept.len() < MAX_FAILURES
     }
 
+    fn count(&mut self, rule: &Rule) {
+        self.total = self.total.saturating_add(1);
+        if rule.severity == Severity::Error {
+            self.worst = self.worst.max(Some(rule.class));
+            let count = self.by_check.entry(rule.check).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
     fn push(
         &mut self,
         rule: &Rule,
@@ -133,12 +153,7 @@ impl Failures {
         values: Option<(String, String)>,
         message: String,
     ) {
-        self.total = self.total.saturating_add(1);
-        if rule.severity == Severity::Error {
-            self.worst = self.worst.max(Some(rule.class));
-            let count = self.by_check.entry(rule.check).or_default();
-            *count = count.saturating_add(1);
-        }
+        self.count(rule);
         if !self.has_room_for(rule.code) {
             return;
         }
@@ -155,5 +170,28 @@ impl Failures {
             actual: actual.map(|text| legible(&text, MAX_TEXT)),
             message: legible(&message, MAX_TEXT),
         });
+    }
+}
+
+/// The front of a value as text: at least what is kept of it. A value may be a whole file.
+fn front(value: impl Display) -> String {
+    let mut front = Front(String::new());
+    // It breaks off where there is enough.
+    let _ = write!(front, "{value}");
+    front.0
+}
+
+struct Front(String);
+
+impl Front {
+    /// Enough for [`MAX_TEXT`] characters of four bytes, and one more.
+    const MAX_BYTES: usize = 4 * (MAX_TEXT + 1);
+}
+
+impl fmt::Write for Front {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = Self::MAX_BYTES.saturating_sub(self.0.len());
+        self.0.push_str(text.get(..text.floor_char_boundary(room)).unwrap_or_default());
+        if text.len() > room { Err(fmt::Error) } else { Ok(()) }
     }
 }

@@ -105,3 +105,35 @@ fn text_of_a_stranger_cannot_steer_a_terminal() {
     assert_eq!(report.failures[0].severity, Severity::Error);
     assert!(Class::Malformed > Class::Limit && Class::Limit > Class::Withheld);
 }
+
+#[test]
+fn what_would_not_be_kept_is_only_counted() {
+    let mut draft = Draft::new(SubjectKind::Trace, "here", &["one", "two"]);
+    for _ in 0..MAX_FAILURES {
+        assert!(!draft.failures.is_only_counted(&BROKEN));
+        draft.failures.add(&BROKEN, Place::file("f"), "m");
+    }
+    assert!(draft.failures.is_only_counted(&BROKEN));
+    assert!(!draft.failures.is_only_counted(&UNREAD), "the first of a code is kept");
+    let report = draft.finish();
+    assert_eq!(report.summary_metrics["failures"], MAX_FAILURES as u64 + 1);
+    assert_eq!(report.checks[0].errors, MAX_FAILURES as u64 + 1);
+}
+
+#[test]
+fn of_a_value_as_large_as_a_file_the_front_is_told() {
+    struct Endless;
+    impl std::fmt::Display for Endless {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            loop {
+                f.write_str("é")?;
+            }
+        }
+    }
+    let mut draft = Draft::new(SubjectKind::Trace, "here", &["one"]);
+    draft.failures.differs(&BROKEN, Place::file("f"), Endless, "x".repeat(799));
+    let report = draft.finish();
+    let (expected, actual) = (&report.failures[0].expected, &report.failures[0].actual);
+    assert_eq!(expected.as_deref(), Some(&*("é".repeat(800) + "…")));
+    assert_eq!(actual.as_deref(), Some(&*"x".repeat(799)));
+}
