@@ -10,7 +10,7 @@ use crate::{Malformation, Marker};
 /// The pieces of a text, from left to right; together they are the text. Linear in its length.
 #[must_use]
 pub const fn pieces(text: &str) -> Pieces<'_> {
-    Pieces { text, at: 0, next: None }
+    Pieces { text, at: 0, next: None, stop: 0 }
 }
 
 /// A piece of a text.
@@ -42,6 +42,9 @@ pub struct Pieces<'a> {
     at: usize,
     /// The marker behind the text that was given last.
     next: Option<Piece<'a>>,
+    /// A byte up to which no marker can end, or does: what is behind an opening is looked through once,
+    /// however many openings stand before it.
+    stop: usize,
 }
 
 impl<'a> Iterator for Pieces<'a> {
@@ -73,11 +76,15 @@ impl FusedIterator for Pieces<'_> {}
 impl<'a> Pieces<'a> {
     /// The piece that begins with an opening. One that is no marker ends with its `]`, or with the
     /// opening where there is none on the line.
-    fn marker(&self, opening: Range<usize>) -> Piece<'a> {
-        let behind = self.text.as_bytes().get(opening.end..).unwrap_or_default();
-        let stop = behind.iter().position(|byte| matches!(byte, b'[' | b']' | b'\n'));
-        let close = stop.filter(|at| behind.get(*at) == Some(&b']'));
-        let end = close.map_or(opening.end, |at| opening.end.saturating_add(at).saturating_add(1));
+    fn marker(&mut self, opening: Range<usize>) -> Piece<'a> {
+        let bytes = self.text.as_bytes();
+        if self.stop < opening.end {
+            let behind = bytes.get(opening.end..).unwrap_or_default();
+            let stop = behind.iter().position(|byte| matches!(byte, b'[' | b']' | b'\n'));
+            self.stop = opening.end.saturating_add(stop.unwrap_or(behind.len()));
+        }
+        let is_closed = bytes.get(self.stop) == Some(&b']');
+        let end = if is_closed { self.stop.saturating_add(1) } else { opening.end };
         let text = self.text.get(opening.start..end).unwrap_or_default();
         let begins = |prefix| self.text.get(opening.start..).is_some_and(|t| t.starts_with(prefix));
         let kind = match text.strip_prefix(PREFIX).and_then(|inner| inner.strip_suffix(']')) {

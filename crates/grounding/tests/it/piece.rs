@@ -158,3 +158,17 @@ fn a_text_full_of_beginnings_is_read_in_linear_time() {
         assert_eq!(pieces(&text).map(|piece| piece.text.len()).sum::<usize>(), text.len());
     }
 }
+
+#[test]
+fn openings_without_an_end_are_told_in_linear_time() {
+    // Brackets that do not end the search for an end: the square of these takes hours.
+    let text = "［evidence".repeat(400_000);
+    let kinds = kinds(&text);
+    assert_eq!(kinds.len(), 400_000);
+    let none = PieceKind::Malformed(Malformation::Opening);
+    assert!(kinds.iter().all(|kind| *kind == none));
+    // An end that is behind several openings ends the last one that it can.
+    let text = "［evidence【evidence x] y［evidence z]";
+    let found: Vec<&str> = pieces(text).map(|piece| piece.text).collect();
+    assert_eq!(found, ["［evidence【evidence x]", " y", "［evidence z]"]);
+}
