@@ -3,6 +3,7 @@
 mod insufficiency;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use probity_report::{Failures, Place, Rule};
 use sha2::{Digest as _, Sha256};
@@ -22,6 +23,8 @@ static VERIFY_UNKNOWN: Rule =
 static VERIFY_TWICE: Rule = Rule::error("trace_verify_twice", CHECK, "a second verdict on a claim");
 static VERIFY_REJECTED: Rule =
     Rule::error("trace_verify_rejected", CHECK, "a validated claim that says it was rejected");
+static VERIFY_SUPPORTED: Rule =
+    Rule::error("trace_verify_supported", CHECK, "a claim that is said to lack support and has it");
 static VERIFY_LEFT_OUT: Rule =
     Rule::error("trace_verify_left_out", CHECK, "a claim without a verdict");
 static FINAL_UNKNOWN: Rule =
@@ -44,6 +47,7 @@ pub(crate) static RULES: &[&Rule] = &[
     &VERIFY_UNKNOWN,
     &VERIFY_TWICE,
     &VERIFY_REJECTED,
+    &VERIFY_SUPPORTED,
     &VERIFY_LEFT_OUT,
     &FINAL_UNKNOWN,
     &FINAL_NOT_VALIDATED,
@@ -84,14 +88,9 @@ impl Answers {
         match output {
             Output::Verify { validated, rejected, missing_support } => {
                 self.has_verdicts = true;
-                let lists = [
-                    ("validated_claim_ids", validated),
-                    ("rejected_claim_ids", rejected),
-                    ("missing_support_claim_ids", missing_support),
-                ];
-                for ((key, ids), is_validated) in lists.into_iter().zip([true, false, false]) {
-                    verdicts(event, key, ids, is_validated, facts, failures);
-                }
+                verdicts(event, "validated_claim_ids", validated, true, facts, failures);
+                verdicts(event, "rejected_claim_ids", rejected, false, facts, failures);
+                missing(event, missing_support, facts, failures);
             }
             Output::Finalize { claim_ids, answer, .. } => {
                 self.ended = Some((event.place("/output/final_answer"), answer.is_some()));
@@ -141,6 +140,9 @@ fn verdicts(
 ) {
     for (at, id) in ids.iter().enumerate() {
         let mut tell = |rule: &'static Rule| {
+            if failures.is_only_counted(rule) {
+                return;
+            }
             failures.add(rule, event.place(&format!("/output/{key}/{at}")), rule.finds);
         };
         match facts.get_mut(&Key::of(id)) {
@@ -156,9 +158,33 @@ fn verdicts(
     }
 }
 
+/// Takes the claims that are said to lack support. The source system lists them as rejected too.
+fn missing(event: &Event, ids: &[Cow<str>], facts: &mut Facts, failures: &mut Failures) {
+    let mut seen = HashSet::new();
+    for (at, id) in ids.iter().enumerate() {
+        let key = Key::of(id);
+        let rule = match facts.get_mut(&key) {
+            None => &VERIFY_UNKNOWN,
+            Some(_) if !seen.insert(key) => &VERIFY_TWICE,
+            Some(Fact { is_validated: Some(true), .. }) => &VERIFY_TWICE,
+            Some(fact) => {
+                fact.is_validated = Some(false);
+                if !fact.is_grounded {
+                    continue;
+                }
+                &VERIFY_SUPPORTED
+            }
+        };
+        if !failures.is_only_counted(rule) {
+            let pointer = format!("/output/missing_support_claim_ids/{at}");
+            failures.add(rule, event.place(&pointer), rule.finds);
+        }
+    }
+}
+
 /// Holds the final claims against what became of them.
 fn finals(event: &Event, ids: &[Cow<str>], facts: &Facts, failures: &mut Failures) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for (at, id) in ids.iter().enumerate() {
         let key = Key::of(id);
         let rule = match facts.get(&key) {
@@ -167,6 +193,9 @@ fn finals(event: &Event, ids: &[Cow<str>], facts: &Facts, failures: &mut Failure
             Some(fact) if fact.is_validated != Some(true) => &FINAL_NOT_VALIDATED,
             Some(_) => continue,
         };
+        if failures.is_only_counted(rule) {
+            continue;
+        }
         failures.add(rule, event.place(&format!("/output/final_claim_ids/{at}")), rule.finds);
     }
 }

@@ -51,11 +51,16 @@ pub(crate) static RULES: &[&Rule] = &[
     &chunk::ORDER,
     &chunk::LEFT_OUT,
     &index::DIFFERS,
+    &index::ABSENT,
     &result::RANKING,
     &result::FIELD,
     &result::COUNT,
     &runtime::CONFIG,
 ];
+
+/// The most bytes of questions that are not answered yet: half of the longest line, as one of them is
+/// a line itself.
+const MAX_QUESTION_BYTES: usize = 64 << 20;
 
 /// Corpus, index, chunks and what the trace says of them.
 #[derive(Debug, Default)]
@@ -64,6 +69,8 @@ pub(crate) struct Provenance {
     ground: Option<Ground>,
     /// What was asked, by the id of the call; until it is answered.
     questions: HashMap<Key, Question>,
+    /// The bytes of them all.
+    question_bytes: usize,
 }
 
 /// What the run directory has.
@@ -79,11 +86,19 @@ impl Family for Provenance {
         let ground = self.ground.get_or_insert_with(|| Ground::read(scene, failures));
         match &event.body {
             Body::ToolCalled(call) if ground.library.is_some() => {
-                self.questions.insert(Key::of(&call.id), Question::of(call));
+                let question = Question::of(call);
+                self.question_bytes = self.question_bytes.saturating_add(question.bytes());
+                if self.question_bytes > MAX_QUESTION_BYTES {
+                    failures.add(&library::LIMIT, event.place("/call"), "too many open questions");
+                    return;
+                }
+                self.questions.insert(Key::of(&call.id), question);
             }
             Body::ToolReturned(returned) => {
                 ground.copies.result(event, returned, failures);
                 let question = self.questions.remove(&Key::of(&returned.call_id));
+                let bytes = question.as_ref().map_or(0, Question::bytes);
+                self.question_bytes = self.question_bytes.saturating_sub(bytes);
                 if let Some(library) = &mut ground.library {
                     result::check(library, question.as_ref(), event, returned, failures);
                 }
@@ -117,11 +132,9 @@ impl Ground {
 }
 
 fn check_evidence(library: &Library, event: &Event, evidence: &Evidence, failures: &mut Failures) {
-    let is_listed = crate::identity::digest(&evidence.chunk_id).is_some_and(|digest| {
-        library
-            .chunks_of(digest)
-            .any(|chunk| chunk.span() == evidence.span && library.uri(chunk) == evidence.uri)
-    });
+    let chunk = crate::identity::digest(&evidence.chunk_id)
+        .and_then(|digest| library.find(digest, &evidence.uri));
+    let is_listed = chunk.is_some_and(|chunk| chunk.span() == evidence.span);
     if !is_listed {
         let text = format!(
             "no chunk {} at {}-{} of {}",

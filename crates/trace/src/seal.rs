@@ -1,5 +1,6 @@
 //! The seal: every file of the run directory is listed with its hash, and no other is there.
 
+mod checksum;
 pub(crate) mod document;
 mod folder;
 mod manifest;
@@ -9,10 +10,16 @@ mod report;
 use std::collections::HashMap;
 
 use probity_report::{Failures, Place, Rule};
+use sha2::{Digest as _, Sha256};
 
+use crate::RunFiles;
 use crate::identity::Key;
 use crate::model::TRACE;
+use crate::read::UNREADABLE;
 use crate::scene::Scene;
+
+pub(crate) use checksum::Checksum;
+pub(crate) use manifest::MANIFEST;
 
 static ID: Rule =
     Rule::error("trace_id_trace", "content_ids", "a trace whose id is not that of its content");
@@ -61,8 +68,8 @@ pub(crate) struct TraceSums {
     pub(crate) file_sha256: String,
     /// The trace's id, recomputed over header and events as they stand; empty if they cannot be.
     pub(crate) trace_id: String,
-    /// Ids of the evidence in the order of its registration.
-    pub(crate) evidence_order: Vec<String>,
+    /// The evidence in the order of its registration.
+    pub(crate) checksum: Checksum,
     /// Hashes of files that were read already, so that they are not read again.
     pub(crate) known: Known,
 }
@@ -86,6 +93,28 @@ impl Known {
         self.evidence = by_id;
     }
 
+    /// Reads a file of text again. `None` if it could not be read before, which was told; if it is no
+    /// longer what it was, that is told.
+    fn read_again(
+        &self,
+        files: &dyn RunFiles,
+        path: &str,
+        max_bytes: u64,
+        failures: &mut Failures,
+    ) -> Option<String> {
+        let sha256 = self.get(path)?;
+        let mut bytes = Vec::new();
+        let error = match files.read(path, max_bytes, &mut bytes) {
+            Ok(()) if <[u8; 32]>::from(Sha256::digest(&bytes)) == sha256 => {
+                return String::from_utf8(bytes).ok();
+            }
+            Ok(()) => "it changed while it was audited".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        failures.add(&UNREADABLE, Place::file(path), error);
+        None
+    }
+
     fn get(&self, path: &str) -> Option<[u8; 32]> {
         let id = path.strip_prefix("evidence/").and_then(|name| name.strip_suffix(".txt"));
         match id {
@@ -99,7 +128,7 @@ impl Known {
 ///
 /// Without a demand for a seal, what is there besides is still held to be files that can be read;
 /// manifest, fingerprint and run metadata are not looked at.
-pub(crate) fn check(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
+pub(crate) fn check(scene: &Scene, mut sums: TraceSums, failures: &mut Failures) {
     let header = scene.header;
     // Without an id of its own the trace has a record that cannot be read, which was told.
     if !header.line.is_empty() && !sums.trace_id.is_empty() && header.id != sums.trace_id {
@@ -110,18 +139,20 @@ pub(crate) fn check(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
     if !scene.policy.seal {
         return;
     }
-    manifest::check(scene.files, sums, &entries, failures);
-    check_fingerprint(scene, sums, failures);
-    meta::check(scene, sums, failures);
-    report::check(scene.files, failures);
+    // The manifest comes last: it is held against the bytes that the others were read from.
+    check_fingerprint(scene, &mut sums, failures);
+    meta::check(scene, &mut sums, failures);
+    report::check(scene.files, &mut sums.known, failures);
+    manifest::check(scene.files, &sums, &entries, failures);
 }
 
-fn check_fingerprint(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
+fn check_fingerprint(scene: &Scene, sums: &mut TraceSums, failures: &mut Failures) {
     const MAX_BYTES: u64 = 4096;
     let file = FINGERPRINT_FILE;
     let Some(text) = document::text_of(scene.files, file, MAX_BYTES, &MISSING, failures) else {
         return;
     };
+    sums.known.insert(file, Sha256::digest(&text).into());
     if text.strip_suffix('\n') != Some(sums.file_sha256.as_str()) {
         let right = format!("{}\\n", sums.file_sha256);
         failures.differs(&FINGERPRINT, Place::file(file), right, text);

@@ -4,7 +4,7 @@ use probity_report::{Failures, Rule};
 
 use crate::identity::{canonical, differs_from};
 use crate::seal::document::{Desk, Form};
-use crate::tape::{Kind, Tape};
+use crate::tape::{Kind, Tape, Value};
 
 /// Name of the problem in a run directory.
 pub(crate) const SPEC: &str = "spec.json";
@@ -20,7 +20,7 @@ pub(crate) static RULES: &[&Rule] = &[&ID];
 pub(crate) struct Spec {
     pub(crate) id: String,
     pub(crate) description: String,
-    /// `constraints.min_supports_per_claim`, where it is an integer of at least 1.
+    /// `constraints.min_supports_per_claim` as the source system reads it: never below 1.
     pub(crate) min_supports: Option<u64>,
     /// The constraints as they stand in the file: canonical text of an object.
     pub(crate) constraints: String,
@@ -50,10 +50,7 @@ impl Spec {
         let spec = Self {
             id: name?,
             description: text?,
-            min_supports: constraints
-                .get("min_supports_per_claim")
-                .and_then(|supports| supports.natural())
-                .filter(|supports| *supports >= 1),
+            min_supports: constraints.get("min_supports_per_claim").and_then(min_supports),
             constraints: canonical(constraints),
         };
         if let Some(right) = differs_from(&spec.id, "spec", root, &["id"]) {
@@ -61,4 +58,16 @@ impl Spec {
         }
         Some(spec)
     }
+}
+
+/// A number of supports: what Python's `int` makes of a number, a boolean or a text, and at least 1.
+fn min_supports(asked: Value) -> Option<u64> {
+    let number = match asked.kind() {
+        Kind::Integer => asked.integer()?,
+        Kind::Float => format!("{:.0}", asked.number()?.trunc()).parse().unwrap_or(i64::MAX),
+        Kind::Bool => 1,
+        Kind::Text => asked.text()?.trim().parse().ok()?,
+        Kind::Null | Kind::List | Kind::Object => return None,
+    };
+    Some(u64::try_from(number).unwrap_or(0).max(1))
 }

@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::read::{HEADER_MISSING, RecordKind};
 use crate::rule::CHECKS;
 use crate::scene::{Header, Scene};
-use crate::seal::{self, Known, TraceSums};
+use crate::seal::{self, Known, MANIFEST, TraceSums};
 use crate::spec::{SPEC, Spec};
 use crate::{RunFiles, TracePolicy};
 
@@ -61,11 +61,12 @@ impl TraceAuditor {
         let mut draft = Draft::new(SubjectKind::Trace, source, &CHECKS);
         draft.binds.insert("policy", self.bound_policy());
         draft.binds.insert("verifier_version", env!("CARGO_PKG_VERSION").to_owned());
-        if let Some(digest) = document::digest(files, "manifest.json", MAX_MANIFEST_BYTES) {
-            draft.binds.insert("manifest_sha256", digest);
-        }
         let mut failures = Failures::new();
         let mut known = Known::default();
+        if let Some(digest) = document::digest(files, MANIFEST, MAX_MANIFEST_BYTES) {
+            draft.binds.insert("manifest_sha256", hex::encode(digest));
+            known.insert(MANIFEST, digest);
+        }
         let plan = document::read(files, PLAN, MAX_PLAN_BYTES, &mut failures);
         let plan = plan.and_then(|document| {
             draft.binds.insert("plan_sha256", hex::encode(document.sha256));
@@ -139,10 +140,10 @@ impl TraceAuditor {
         let sums = TraceSums {
             file_sha256: trace.sha256,
             trace_id: end.trace_id,
-            evidence_order: end.evidence_order,
+            checksum: end.checksum,
             known,
         };
-        seal::check(&scene, &sums, failures);
+        seal::check(&scene, sums, failures);
     }
 
     /// The policy as a report names it: canonical text, with the reading.

@@ -94,6 +94,9 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// The most values and keys of one text.
 pub(crate) const MAX_SLOTS: usize = 1 << 24;
 
+/// The items of a list that a pointer can name: each is looked for from the first on.
+const MAX_NAMED: usize = 1 << 16;
+
 /// The slots whose room is kept between texts: 4 MiB.
 const KEPT_SLOTS: usize = 1 << 18;
 
@@ -272,13 +275,14 @@ impl<'a> Value<'a> {
         Items(self.inside(is_list))
     }
 
-    /// What a JSON pointer (RFC 6901) names below this value.
+    /// What a JSON pointer (RFC 6901) names below this value; of a list, among the first
+    /// [`MAX_NAMED`] items.
     pub(crate) fn pointer(self, pointer: &str) -> Option<Self> {
         let mut value = self;
         for step in pointer.split('/').skip(1) {
             let key = step.replace("~1", "/").replace("~0", "~");
             value = match value.kind() {
-                Kind::List => value.items().nth(key.parse().ok()?)?,
+                Kind::List => value.items().take(MAX_NAMED).nth(key.parse().ok()?)?,
                 _ => value.get(&key)?,
             };
         }

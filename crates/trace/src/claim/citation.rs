@@ -75,6 +75,7 @@ impl Claims {
             };
             match held {
                 Ok(()) | Err(Untold::Told) => {}
+                Err(Untold::Rule(rule)) if failures.is_only_counted(rule) => {}
                 Err(Untold::Rule(rule)) => {
                     let place = event.place(&format!("/claim/supports/{at}/ref_id"));
                     failures.add(rule, place, rule.finds);
@@ -134,6 +135,9 @@ fn marker<'s>(support: &'s Support, base: u64) -> Marker<'s> {
 }
 
 fn tell(fault: &Fault, event: &Event, support: &Support, at: usize, failures: &mut Failures) {
+    if failures.is_only_counted(rule_of(fault)) {
+        return;
+    }
     let place = |key: &str| event.place(&format!("/claim/supports/{at}/{key}"));
     match fault {
         Fault::HashMismatch { actual } => {

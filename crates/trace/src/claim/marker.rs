@@ -170,7 +170,8 @@ fn pair(
         }
     }
     for (at, _) in marked {
-        if texts.get(at).is_some_and(Option::is_none) {
+        let is_unmarked = texts.get(at).is_some_and(Option::is_none);
+        if is_unmarked && !failures.is_only_counted(&SUPPORT_WITHOUT) {
             let place = event.place(&format!("/claim/supports/{at}"));
             failures.add(&SUPPORT_WITHOUT, place, SUPPORT_WITHOUT.finds);
         }

@@ -129,6 +129,9 @@ mod tests {
     use super::*;
     use crate::MemoryFiles;
 
+    const PIECE: usize = 64 << 10;
+    const WHOLE: usize = 4 << 20;
+
     fn content(bytes: Vec<u8>, whole: bool) -> Content {
         let files = MemoryFiles { files: [("e".to_owned(), bytes)].into(), ..Default::default() };
         let mut buffer = b"of another file".to_vec();
@@ -140,14 +143,14 @@ mod tests {
 
     #[test]
     fn in_pieces_or_whole_a_file_is_the_same() {
-        let long = "é".repeat(PIECE_BYTES as usize);
+        let long = "é".repeat(PIECE);
         let mut shifted = b"a".to_vec();
         shifted.extend_from_slice(long.as_bytes());
         let mut cut = shifted.clone();
         cut.pop();
         let mut wrong = long.clone().into_bytes();
-        wrong[PIECE_BYTES as usize] = 0xff;
-        let blank = " \n".repeat(PIECE_BYTES as usize).into_bytes();
+        wrong[PIECE] = 0xff;
+        let blank = " \n".repeat(PIECE).into_bytes();
         for bytes in [vec![], long.into_bytes(), shifted, cut, wrong, blank, vec![0xc3]] {
             let whole = content(bytes.clone(), true);
             assert_eq!(Content { is_whole: true, ..content(bytes, false) }, whole);
@@ -156,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_large_file_is_not_held() {
-        let content = content(vec![b'a'; MAX_WHOLE_BYTES as usize + 1], true);
+        let content = content(vec![b'a'; WHOLE + 1], true);
         assert!(!content.is_whole && content.is_utf8 && !content.is_blank);
         assert_eq!(content.len, MAX_WHOLE_BYTES + 1);
     }

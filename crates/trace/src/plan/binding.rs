@@ -169,7 +169,7 @@ impl Binding {
 /// strips them. Nothing rests on a question, so the trace is accepted.
 fn asked(scene: &Scene, event: &Event, pointer: &str, question: &str, failures: &mut Failures) {
     let Some(plan) = scene.plan else { return };
-    if question.trim() != plan.problem.trim() {
+    if question.trim() != plan.problem.trim() && !failures.is_only_counted(&QUESTION) {
         failures.differs(&QUESTION, event.place(pointer), &plan.problem, question);
     }
 }

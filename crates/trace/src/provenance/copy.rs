@@ -7,6 +7,7 @@ use crate::identity::canonical;
 use crate::model::{Event, Returned, TRACE};
 use crate::scene::Scene;
 use crate::seal::document::{Desk, Form, text_of};
+use crate::spec::Spec;
 use crate::tape::{Kind, Tape, Value};
 use crate::{FileError, RunFiles};
 
@@ -33,6 +34,8 @@ pub(super) struct Copies {
     declared: Option<String>,
     /// Whether a result of a tool had it so far.
     is_returned: bool,
+    /// Whether the problem asks for a search in a corpus.
+    is_asked: bool,
 }
 
 impl Copies {
@@ -58,7 +61,8 @@ impl Copies {
             }
             _ => {}
         }
-        Self { declared: header.or(file), is_returned: false }
+        let is_asked = scene.spec.is_some_and(names_corpus);
+        Self { declared: header.or(file), is_returned: false, is_asked }
     }
 
     /// Canonical text of the account, if there is one.
@@ -77,6 +81,10 @@ impl Copies {
             (None, Some(_)) => failures.add(&ABSENT, place(), "the header has none"),
             (Some(_), None) if is_retrieval => {
                 failures.add(&ABSENT, event.place("/result/result"), "the result has none");
+            }
+            (None, None) if is_retrieval && self.is_asked => {
+                let text = "the problem names a corpus, and nothing tells of it";
+                failures.add(&ABSENT, event.place("/result/result"), text);
             }
             _ => {}
         }
@@ -112,6 +120,24 @@ fn read_file(text: &str, failures: &mut Failures) -> Option<String> {
     let root = desk.read(&mut tape, text, Form::Line)?;
     desk.one_of(root, format_args!(""), &[Kind::Object])?;
     Some(canonical(root))
+}
+
+/// Whether the source system searches a corpus for a problem.
+fn names_corpus(spec: &Spec) -> bool {
+    let mut tape = Tape::default();
+    if tape.read(&spec.constraints).is_err() {
+        return false;
+    }
+    let constraints = tape.root(&spec.constraints);
+    let is_needed = constraints.get("needs_retrieval").is_some_and(|needs| match needs.kind() {
+        Kind::Bool => needs.bool() == Some(true),
+        Kind::Integer | Kind::Float => needs.number() != Some(0.0),
+        Kind::Text => needs.text().is_some_and(|text| !text.is_empty()),
+        Kind::Null => false,
+        Kind::List | Kind::Object => needs.raw().len() > 2,
+    });
+    let corpus = constraints.get("corpus_path").and_then(Value::text);
+    is_needed && corpus.is_some_and(|path| !path.trim().is_empty())
 }
 
 /// Whether there is anything of a retrieval in the run directory.

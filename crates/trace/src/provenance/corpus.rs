@@ -7,7 +7,7 @@ use crate::seal::document::{Desk, Form};
 use crate::tape::{Kind, Tape, Value};
 
 use super::chunk::Chunk;
-use super::library::CORPUS;
+use super::library::{CORPUS, LIMIT};
 use super::line::Line;
 
 pub(super) static EMPTY: Rule = Rule::error(
@@ -15,6 +15,9 @@ pub(super) static EMPTY: Rule = Rule::error(
     super::CHECK,
     "a document of the corpus without a name or without a text",
 );
+
+/// The longest name of a document: every chunk is named by it.
+const MAX_NAME_BYTES: usize = 4 << 10;
 
 /// A document, without its text.
 #[derive(Debug, Clone)]
@@ -102,6 +105,10 @@ fn document(desk: &mut Desk, tape: &mut Tape, text: &str) -> Option<Entry> {
         found
     };
     let id = needed("doc_id")?;
+    if id.len() > MAX_NAME_BYTES {
+        desk.add(&LIMIT, root, format_args!("/doc_id"), "a longer name than is read");
+        return None;
+    }
     let text = needed("text")?.into_owned();
     let label = |key: &str| root.get(key).and_then(Value::text).map(|text| text.into_owned());
     Some(Entry {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use probity_report::{Failures, Place, Rule};
 use sha2::{Digest as _, Sha256};
 
+use crate::FileError;
 use crate::scene::Scene;
 use crate::seal::document::{Desk, Form, text_of};
 use crate::tape::{Kind, Tape, Value};
@@ -23,6 +24,12 @@ pub(super) static DIFFERS: Rule = Rule::error(
     "an index that is not the one that the corpus gives",
 );
 
+pub(super) static ABSENT: Rule = Rule::withheld(
+    "trace_index_absent",
+    super::CHECK,
+    "an index that was not kept, so that no search can be repeated",
+);
+
 /// Holds the index against the corpus, and gives who holds which word.
 pub(super) fn check(
     library: &Library,
@@ -30,8 +37,9 @@ pub(super) fn check(
     scene: &Scene,
     failures: &mut Failures,
 ) -> Option<Postings> {
-    if parameters.is_lazy && scene.files.open(INDEX).is_err() {
+    if parameters.is_lazy && matches!(scene.files.open(INDEX), Err(FileError::Missing)) {
         // An index that was made for one search only.
+        failures.add(&ABSENT, Place::file(INDEX), ABSENT.finds);
         return None;
     }
     let text = text_of(scene.files, INDEX, MAX_BYTES, &MISSING, failures)?;
@@ -71,7 +79,7 @@ pub(super) fn check(
         chunks.items().zip(tf.items()).zip(library.chunks()).enumerate()
     {
         let terms = check_chunk(&mut desk, library, at, chunk, *right)?;
-        if !is_counts(counts, &terms) {
+        if !is_counts(counts, &terms) && !desk.is_only_counted(&DIFFERS) {
             let right = serde_json::to_string(&terms).unwrap_or_default();
             desk.differs(&DIFFERS, counts, format_args!("/doc_tf/{at}"), right, counts.raw());
         }
@@ -136,7 +144,7 @@ fn check_chunk(
         (title, "title", is_label(title, document.title.as_deref())),
     ];
     for (value, key, is_right) in checks {
-        if !is_right {
+        if !is_right && !desk.is_only_counted(&DIFFERS) {
             let row = library.row(right);
             desk.differs(&DIFFERS, value, format_args!("/chunks/{at}/{key}"), row, value.raw());
         }

@@ -50,7 +50,7 @@ pub(super) struct Library {
     /// The last document of each name: its labels are the ones that results have.
     labels: HashMap<String, u32>,
     chunks: Vec<Chunk>,
-    /// Places in `chunks`, by digest.
+    /// Places in `chunks`, by digest, span and name of the document.
     by_digest: Vec<u32>,
     /// Words by chunk; `None` where the index could not be read.
     pub(super) postings: Option<Postings>,
@@ -95,6 +95,24 @@ impl Library {
             .skip(start)
             .filter_map(|at| self.chunk(*at))
             .take_while(move |chunk| chunk.digest == digest)
+    }
+
+    /// The chunk with these bytes that a source names.
+    pub(super) fn find(&self, digest: [u8; 32], uri: &str) -> Option<Chunk> {
+        let (name, place) = uri.strip_prefix("corpus://")?.rsplit_once('#')?;
+        let (start, end) = place.split_once('-')?;
+        let span: (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
+        let key = |at: &u32| self.chunk(*at).map(|chunk| self.key(chunk));
+        let first = self.by_digest.partition_point(|at| key(at) < Some((digest, span, name)));
+        let found = self.chunk(*self.by_digest.get(first)?)?;
+        let is_right = self.key(found) == (digest, span, name) && self.uri(found) == uri;
+        is_right.then_some(found)
+    }
+
+    /// What a chunk is found by.
+    fn key(&self, chunk: Chunk) -> ([u8; 32], (u64, u64), &str) {
+        let name = self.document(chunk).map_or("", |document| &document.id);
+        (chunk.digest, chunk.span(), name)
     }
 
     pub(super) fn chunk(&self, at: u32) -> Option<Chunk> {
@@ -168,10 +186,11 @@ impl Library {
         self.chunks.sort_by(|a, b| {
             (name(a), a.start, a.end, a.digest).cmp(&(name(b), b.start, b.end, b.digest))
         });
-        let chunks = &self.chunks;
-        let digest = |at: &u32| chunks.get(*at as usize).map(|chunk| chunk.digest);
-        self.by_digest = (0..u32::try_from(chunks.len()).unwrap_or(u32::MAX)).collect();
-        self.by_digest.sort_by_key(digest);
+        let mut by_digest: Vec<u32> =
+            (0..u32::try_from(self.chunks.len()).unwrap_or(u32::MAX)).collect();
+        let key = |at: &u32| self.chunk(*at).map(|chunk| self.key(chunk));
+        by_digest.sort_by(|a, b| key(a).cmp(&key(b)));
+        self.by_digest = by_digest;
     }
 }
 

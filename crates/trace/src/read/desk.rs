@@ -277,8 +277,8 @@ impl<'f> Desk<'f> {
         rule: &'static Rule,
         way: &Way,
         at: Range<usize>,
-        expected: impl ToString,
-        actual: impl ToString,
+        expected: impl fmt::Display,
+        actual: impl fmt::Display,
     ) {
         self.is_clean = false;
         self.failures.differs(rule, self.place(way, at), expected, actual);

@@ -234,14 +234,19 @@ impl<'f> Desk<'f> {
         self.unfit(value, at, json)
     }
 
+    /// As [`Failures::is_only_counted`].
+    pub(crate) fn is_only_counted(&mut self, rule: &Rule) -> bool {
+        self.failures.is_only_counted(rule)
+    }
+
     /// Tells a value that should be another one.
     pub(crate) fn differs(
         &mut self,
         rule: &'static Rule,
         value: Value,
         at: fmt::Arguments,
-        expected: impl ToString,
-        actual: impl ToString,
+        expected: impl fmt::Display,
+        actual: impl fmt::Display,
     ) {
         let place = self.place(value, at);
         self.failures.differs(rule, place, expected, actual);

@@ -7,6 +7,7 @@ use probity_report::{Failures, Place, Rule};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::TRACE;
+use crate::read::UNREADABLE;
 use crate::tape::{Kind, Tape, pointer};
 use crate::{FileError, RunFiles};
 
@@ -15,7 +16,7 @@ use super::folder::Entries;
 use super::{MISSING, TraceSums};
 
 /// Name of the manifest in a run directory. It lists every file but itself.
-pub(super) const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// About a million files.
 const MAX_BYTES: u64 = 256 << 20;
@@ -48,6 +49,11 @@ pub(super) fn check(
     failures: &mut Failures,
 ) {
     let Some(text) = text_of(files, MANIFEST, MAX_BYTES, &MISSING, failures) else { return };
+    // The report names the digest that was made before the audit.
+    let sha256: [u8; 32] = Sha256::digest(&text).into();
+    if sums.known.get(MANIFEST).is_some_and(|known| known != sha256) {
+        failures.add(&UNREADABLE, Place::file(MANIFEST), "it changed while it was audited");
+    }
     let mut tape = Tape::default();
     let mut desk = Desk::new(MANIFEST, failures);
     let Some(root) = desk.read(&mut tape, &text, Form::Line) else { return };

@@ -3,10 +3,11 @@
 use probity_report::{Failures, Place, Rule};
 use sha2::{Digest as _, Sha256};
 
-use crate::identity::{canonical, name};
+use crate::identity::{canonical, is_canonically, name, quoted};
 use crate::model::TRACE;
 use crate::plan::PLAN;
 use crate::scene::Scene;
+use crate::stream::MAX_PLAN_BYTES;
 use crate::tape::{Kind, Tape, Value};
 
 use super::document::{Desk, Form, text_of};
@@ -14,7 +15,6 @@ use super::{MISSING, TraceSums};
 
 const META: &str = "run_meta.json";
 const MAX_BYTES: u64 = 1 << 20;
-const MAX_PLAN_BYTES: u64 = 1 << 30;
 const VERSION: &str = "1";
 
 pub(super) static RUN_ID: Rule =
@@ -53,12 +53,13 @@ struct Meta<'a> {
 }
 
 /// Holds the run metadata against trace and plan.
-pub(super) fn check(scene: &Scene, sums: &TraceSums, failures: &mut Failures) {
+pub(super) fn check(scene: &Scene, sums: &mut TraceSums, failures: &mut Failures) {
     let mut metadata_tape = Tape::default();
     // The header is told where it was read; here it is only compared.
     let is_read = metadata_tape.read(&scene.header.metadata).is_ok();
     let metadata = is_read.then(|| metadata_tape.root(&scene.header.metadata));
     let Some(text) = text_of(scene.files, META, MAX_BYTES, &MISSING, failures) else { return };
+    sums.known.insert(META, Sha256::digest(&text).into());
     let mut tape = Tape::default();
     let mut desk = Desk::new(META, failures);
     let Some(root) = desk.read(&mut tape, &text, Form::Line) else { return };
@@ -178,23 +179,18 @@ impl<'a> Meta<'a> {
     fn check_header(&self, metadata: Value, checksum: Option<&str>, failures: &mut Failures) {
         let mut differs = |rule: &'static Rule, pointer: &str, right: &str| {
             let found = metadata.pointer(pointer);
-            let is_right = match found.and_then(Value::text) {
-                Some(text) => right == text || Some(right) == found.map(Value::raw),
-                None => Some(right) == found.map(Value::raw),
-            };
-            if !is_right {
+            if !found.is_some_and(|found| is_canonically(found, right)) {
                 let place = Place::file(TRACE).line(1).pointer(format!("/metadata{pointer}"));
                 failures.differs(rule, place, right, found.map_or("nothing", Value::raw));
             }
         };
         if let Some(right) = checksum {
-            differs(&CHECKSUM, "/invariant_checksum", right);
+            differs(&CHECKSUM, "/invariant_checksum", &quoted(right));
         }
-        let fingerprint = self.fingerprint.text().unwrap_or_default();
-        differs(&DIFFERS, "/runtime_fingerprint", &fingerprint);
-        differs(&DIFFERS, "/run_meta/seed", self.seed.raw());
-        differs(&DIFFERS, "/run_meta/runtime_kind", &self.kind.text().unwrap_or_default());
-        differs(&DIFFERS, "/run_meta/mode", &self.mode.text().unwrap_or_default());
+        differs(&DIFFERS, "/runtime_fingerprint", &canonical(self.fingerprint));
+        differs(&DIFFERS, "/run_meta/seed", &canonical(self.seed));
+        differs(&DIFFERS, "/run_meta/runtime_kind", &canonical(self.kind));
+        differs(&DIFFERS, "/run_meta/mode", &canonical(self.mode));
     }
 }
 
@@ -205,10 +201,7 @@ fn check_plan(
     meta: &Meta,
     failures: &mut Failures,
 ) -> Option<String> {
-    let mut bytes = Vec::new();
-    // A plan that cannot be read was told where it was read first.
-    scene.files.read(PLAN, MAX_PLAN_BYTES, &mut bytes).ok()?;
-    let text = String::from_utf8(bytes).ok()?;
+    let text = sums.known.read_again(scene.files, PLAN, MAX_PLAN_BYTES, failures)?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let mut tape = Tape::default();
     let spelling = tape.read(text).ok()?;
@@ -219,25 +212,16 @@ fn check_plan(
     for (at, node) in nodes.enumerate() {
         let Some(parameters) = node.get("parameters") else { continue };
         let found = parameters.get("preset");
-        if found.and_then(Value::text) != preset || parameters.members().count() != 1 {
-            let right = format!("{{\"preset\":{}}}", meta.preset.raw());
-            let at = format_args!("/nodes/{at}/parameters");
-            desk.differs(&PRESET, parameters, at, right, parameters.raw());
+        if let Some(found) = found
+            && found.text() != preset
+        {
+            let at = format_args!("/nodes/{at}/parameters/preset");
+            desk.differs(&PRESET, found, at, meta.preset.raw(), found.raw());
         }
     }
     let remade = spelling.uncanonical.map(|_| canonical(plan));
-    let mut hash = Sha256::new();
-    hash.update("{\"evidence_order\":[");
-    for (at, id) in sums.evidence_order.iter().enumerate() {
-        hash.update(if at == 0 { "" } else { "," });
-        hash.update(crate::identity::quoted(id));
-    }
-    hash.update("],\"plan\":");
-    hash.update(remade.as_deref().unwrap_or(text));
-    hash.update(",\"runtime_descriptor\":");
-    hash.update(canonical(meta.descriptor));
-    hash.update("}");
-    Some(hex::encode(hash.finalize()))
+    let plan = remade.as_deref().unwrap_or(text);
+    Some(sums.checksum.clone().finish(plan, &canonical(meta.descriptor)))
 }
 
 /// Tells what is wrong with the description of a runtime.

@@ -8,8 +8,8 @@ use crate::identity::canonical;
 use crate::tape::{Kind, Tape, Value};
 use crate::{FileError, RunFiles, compat};
 
-use super::MISSING;
 use super::document::{Desk, Form, text_of};
+use super::{Known, MISSING};
 
 const REPORT: &str = "verify.json";
 const MAX_BYTES: u64 = 64 << 20;
@@ -26,11 +26,12 @@ pub(super) static FAILED: Rule = Rule::warning(
 );
 
 /// Holds the report against its own shape, id and counts.
-pub(super) fn check(files: &dyn RunFiles, failures: &mut Failures) {
+pub(super) fn check(files: &dyn RunFiles, known: &mut Known, failures: &mut Failures) {
     if matches!(files.open(REPORT), Err(FileError::Missing)) {
         return;
     }
     let Some(text) = text_of(files, REPORT, MAX_BYTES, &MISSING, failures) else { return };
+    known.insert(REPORT, Sha256::digest(&text).into());
     let mut tape = Tape::default();
     let mut desk = Desk::new(REPORT, failures);
     if let Some(root) = desk.read(&mut tape, &text, Form::Line) {

@@ -11,6 +11,7 @@ use crate::model::{Body, Event};
 use crate::plan::Binding;
 use crate::provenance::Provenance;
 use crate::scene::{Family, Scene};
+use crate::seal::Checksum;
 use crate::tool::Tools;
 
 use super::piece::Piece;
@@ -27,7 +28,7 @@ pub(super) struct Course<'s> {
     provenance: Provenance,
     /// `None` once it cannot be known: a record was not read.
     trace_id: Option<TraceId>,
-    evidence_order: Vec<String>,
+    checksum: Checksum,
     counts: Counts,
     is_behind_header: bool,
 }
@@ -47,8 +48,8 @@ struct Counts {
 pub(super) struct End {
     /// Empty where it cannot be known.
     pub(super) trace_id: String,
-    /// Ids of the evidence as it was registered.
-    pub(super) evidence_order: Vec<String>,
+    /// The evidence as it was registered.
+    pub(super) checksum: Checksum,
     /// SHA-256 of the evidence files, by id.
     pub(super) evidence_sums: HashMap<Key, [u8; 32]>,
     pub(super) counts: [(&'static str, u64); 6],
@@ -68,7 +69,7 @@ impl<'s> Course<'s> {
             // Without a header the first record is an event like any other.
             is_behind_header: scene.header.line.is_empty(),
             trace_id,
-            evidence_order: Vec::new(),
+            checksum: Checksum::default(),
             counts: Counts::default(),
         }
     }
@@ -101,7 +102,7 @@ impl<'s> Course<'s> {
         let counts = self.counts;
         End {
             trace_id: self.trace_id.map(TraceId::finish).unwrap_or_default(),
-            evidence_order: self.evidence_order,
+            checksum: self.checksum,
             evidence_sums: self.claims.evidence_sums(),
             counts: [
                 ("events", counts.events),
@@ -141,7 +142,7 @@ impl<'s> Course<'s> {
             Body::StepStarted => (&mut counts.steps, 1),
             Body::ToolCalled(_) => (&mut counts.tool_calls, 1),
             Body::EvidenceRegistered(evidence) => {
-                self.evidence_order.push(evidence.id.clone().into_owned());
+                self.checksum.add(&evidence.id);
                 (&mut counts.evidence, 1)
             }
             Body::ClaimEmitted(claim) => {

@@ -39,7 +39,7 @@ pub(super) fn read(
 }
 
 /// The SHA-256 of a file; `None` if it cannot be read or is larger.
-pub(super) fn digest(files: &dyn RunFiles, path: &str, max_bytes: u64) -> Option<String> {
+pub(super) fn digest(files: &dyn RunFiles, path: &str, max_bytes: u64) -> Option<[u8; 32]> {
     let mut input = files.open(path).ok()?.take(max_bytes.saturating_add(1));
     let mut sha256 = Sha256::new();
     let mut buffer = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn digest(files: &dyn RunFiles, path: &str, max_bytes: u64) -> Option
         length = length.saturating_add(read as u64);
         sha256.update(&buffer);
     }
-    (length <= max_bytes).then(|| hex::encode(sha256.finalize()))
+    (length <= max_bytes).then(|| sha256.finalize().into())
 }
 
 /// The bytes that are read at a time.

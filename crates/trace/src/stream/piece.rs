@@ -179,18 +179,23 @@ impl Piece {
     }
 }
 
-/// Bytes that are not UTF-8 as text of the same length, and where they were damaged: the lines
-/// around a damaged one keep their places.
+/// Bytes that are not UTF-8 as text of the same length, and where the first damage of each line is:
+/// the lines around a damaged one keep their places.
 fn mended(mut bytes: Vec<u8>) -> (String, Vec<usize>) {
     let mut damaged = Vec::new();
     let mut start = 0_usize;
+    let mut is_told = false;
     while let Err(error) = str::from_utf8(bytes.get(start..).unwrap_or_default()) {
         let bad = start.saturating_add(error.valid_up_to());
+        let sound = bytes.get(start..bad).unwrap_or_default();
+        is_told &= memchr::memchr(b'\n', sound).is_none();
         let rest = bytes.len().saturating_sub(bad);
         let length = error.error_len().unwrap_or(rest).clamp(1, rest.max(1));
         let end = bad.saturating_add(length);
         bytes.get_mut(bad..end).unwrap_or_default().fill(b'?');
-        damaged.push(bad);
+        if !std::mem::replace(&mut is_told, true) {
+            damaged.push(bad);
+        }
         start = end;
     }
     // Every damaged byte was overwritten, so this is text.

@@ -1,5 +1,6 @@
 //! The one pass over a text: grammar, slots, spelling.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::{Broken, Departure, Fault, MAX_DEPTH, MAX_SLOTS, Slot, SlotKind, Spelling};
@@ -257,7 +258,7 @@ impl<'s> Scan<'s> {
 
     /// A string between its quotes, and whether it has escapes.
     #[inline]
-    fn inner(&self, slot: usize) -> (&str, bool) {
+    fn inner(&self, slot: usize) -> (&'s str, bool) {
         let Some(slot) = self.slots.get(slot) else { return ("", false) };
         let (start, end) = (slot.start.saturating_add(1), slot.end.saturating_sub(1));
         let inner = self.text.get(start as usize..end as usize).unwrap_or_default();
@@ -270,15 +271,19 @@ impl<'s> Scan<'s> {
         let mut keys = Vec::new();
         let mut at = self.top.slot.saturating_add(1);
         while let Some(value) = self.slots.get(at.saturating_add(1)) {
-            keys.push(at);
+            let key = match self.inner(at) {
+                (inner, true) => Cow::Owned(string::unescape(inner)),
+                (inner, false) => Cow::Borrowed(inner),
+            };
+            keys.push((key, at));
             at = value.next as usize;
         }
-        keys.sort_by(|a, b| self.order(*a, *b).then(a.cmp(b)));
+        keys.sort_unstable();
         for pair in keys.windows(2) {
-            let &[a, b] = pair else { continue };
+            let [(a, _), (b, at)] = pair else { continue };
             let is_full = self.spelling.repeated.len() >= MAX_REPEATED;
-            if !is_full && self.order(a, b) == Ordering::Equal {
-                let start = self.slots.get(b).map_or(0, |slot| slot.start as usize);
+            if !is_full && a == b {
+                let start = self.slots.get(*at).map_or(0, |slot| slot.start as usize);
                 self.spelling.repeated.push(start);
             }
         }

@@ -72,17 +72,24 @@ fn quoted(text: &str, into: &mut String) {
     into.push('"');
 }
 
-/// Python's `repr` of a float, by way of all digits.
+/// Python's `repr` of a float: as many digits as the shortest spelling has, rounded from all digits;
+/// the shortest spelling itself where these read back as another float.
 fn python(value: f64) -> String {
     let value = if value == 0.0 { 0.0 } else { value };
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap();
+    let shortest = format!("{value:e}");
+    let (mantissa, exponent) = shortest.split_once('e').unwrap();
     let power: i32 = exponent.parse().unwrap();
+    let behind = mantissa.bytes().filter(u8::is_ascii_digit).count() - 1;
     if !(-4..16).contains(&power) {
+        let rounded = format!("{value:.behind$e}");
+        let text = if rounded.parse() == Ok(value) { &rounded } else { &shortest };
+        let (mantissa, _) = text.split_once('e').unwrap();
         let sign = if power < 0 { '-' } else { '+' };
         return format!("{mantissa}e{sign}{:02}", power.abs());
     }
-    let plain = format!("{value}");
+    let behind = usize::try_from(i32::try_from(behind).unwrap() - power).unwrap_or(0).max(1);
+    let rounded = format!("{value:.behind$}");
+    let plain = if rounded.parse() == Ok(value) { rounded } else { format!("{value}") };
     if plain.contains('.') { plain } else { plain + ".0" }
 }
 

@@ -93,12 +93,15 @@ fn every_claim_has_one_verdict() {
         let twice = verify(&|output, id| append(&mut output[key], id));
         assert_files(key, &twice, &["trace_verify_twice"]);
     }
-    for key in ["rejected_claim_ids", "missing_support_claim_ids"] {
+    let unsupported = ["trace_verify_supported", "trace_final_not_validated"];
+    for (key, codes) in
+        [("rejected_claim_ids", &unsupported[1..]), ("missing_support_claim_ids", &unsupported)]
+    {
         let moved = verify(&|output, id| {
             output["validated_claim_ids"] = json!([]);
             output[key] = json!([id]);
         });
-        assert_files(key, &moved, &["trace_final_not_validated"]);
+        assert_files(key, &moved, codes);
     }
     let none = verify(&|output, _| output["validated_claim_ids"] = json!([]));
     assert_files("none", &none, &["trace_verify_left_out", "trace_final_not_validated"]);
