@@ -103,7 +103,10 @@ fn read<'c>(
     for piece in pieces(statement) {
         match piece.kind {
             PieceKind::Text => {
-                says_something |= piece.text.chars().any(char::is_alphanumeric);
+                says_something |= match quotes {
+                    Quotes::Exact => !piece.text.trim().is_empty(),
+                    Quotes::Any => piece.text.chars().any(char::is_alphanumeric),
+                };
                 text = piece.at;
                 continue;
             }

@@ -284,6 +284,20 @@ fn one_piece_of_evidence_counts_once() {
 }
 
 #[test]
+fn a_quote_may_be_of_signs_alone() {
+    let files = changed(|run| {
+        let supports = evidence(run).map(|(id, content)| {
+            let at = content.iter().position(|byte| *byte == b'.').unwrap();
+            support(&id, &content, (at, at + 1))
+        });
+        cite(run, &supports);
+    });
+    assert_files("signs", &files, &[]);
+    let any = TracePolicy { quotes: Quotes::Any, ..TracePolicy::default() };
+    assert_policy("any", &files, &any, &["citation_no_claim"]);
+}
+
+#[test]
 fn the_caller_may_raise_the_minimum_and_never_lower_it() {
     let two = Run::new().files();
     let one = changed(|run| {
