@@ -143,10 +143,6 @@ fn check_item(
     (chunk, hit): (Chunk, Option<Hit>),
     failures: &mut Failures,
 ) {
-    let document = library.document(chunk);
-    let labelled = library.labelled(chunk);
-    let digest = quoted(&hex::encode(chunk.digest));
-    let span = format!("[{},{}]", chunk.start, chunk.end);
     for key in KEYS {
         let Some(found) = item.get(key) else {
             if failures.is_only_counted(&FIELD) {
@@ -156,16 +152,9 @@ fn check_item(
             continue;
         };
         let right = match key {
-            "chunk_id" | "chunk_sha256" => digest.clone(),
-            "chunk_span" | "span" => span.clone(),
-            "doc_id" => quoted(document.map_or("", |document| &document.id)),
-            "doc_sha256" => {
-                quoted(&hex::encode(document.map_or([0; 32], |document| document.sha256)))
-            }
-            "uri" => quoted(&library.uri(chunk)),
             "source" | "title" => {
                 // Not made into text: it can be as long as a line of the corpus.
-                let label = labelled.and_then(|document| match key {
+                let label = library.labelled(chunk).and_then(|document| match key {
                     "source" => document.source.as_deref(),
                     _ => document.title.as_deref(),
                 });
@@ -188,7 +177,7 @@ fn check_item(
                 }
                 continue;
             }
-            _ => {
+            "text" => {
                 let text = found.text().unwrap_or_default();
                 let of: [u8; 32] = Sha256::digest(text.as_bytes()).into();
                 if of != chunk.digest && !failures.is_only_counted(&FIELD) {
@@ -198,6 +187,7 @@ fn check_item(
                 }
                 continue;
             }
+            _ => spelled(library, chunk, key),
         };
         if found.raw() != right && !failures.is_only_counted(&FIELD) {
             let at = event.place(&format!("{place}/{key}"));
@@ -208,5 +198,17 @@ fn check_item(
     if count != KEYS.len() && !failures.is_only_counted(&FIELD) {
         let text = format!("{count} keys, not {}", KEYS.len());
         failures.add(&FIELD, event.place(place), text);
+    }
+}
+
+/// How a field that follows from the chunk alone is spelled.
+fn spelled(library: &Library, chunk: Chunk, key: &str) -> String {
+    let document = library.document(chunk);
+    match key {
+        "chunk_id" | "chunk_sha256" => quoted(&hex::encode(chunk.digest)),
+        "doc_id" => quoted(document.map_or("", |document| &document.id)),
+        "doc_sha256" => quoted(&hex::encode(document.map_or([0; 32], |document| document.sha256))),
+        "uri" => quoted(&library.uri(chunk)),
+        _ => format!("[{},{}]", chunk.start, chunk.end),
     }
 }

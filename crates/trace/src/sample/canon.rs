@@ -28,7 +28,10 @@ fn write(value: &Value, text: &mut String) {
         Value::Null => text.push_str("null"),
         Value::Bool(is) => text.push_str(if *is { "true" } else { "false" }),
         Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() => text.push_str(&repr(float)),
+            // Whether a build keeps the text of large integers or not.
+            Some(float) if number.as_i64().is_none() && number.as_u64().is_none() => {
+                text.push_str(&repr(float));
+            }
             _ => text.push_str(&number.to_string()),
         },
         Value::String(string) => quote(string, text),

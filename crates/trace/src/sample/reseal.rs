@@ -103,10 +103,10 @@ fn reseal_header(files: &mut MemoryFiles) -> Option<()> {
     let mut meta = read(files, "run_meta.json")?;
     let text = String::from_utf8(files.files.get("trace.jsonl")?.clone()).ok()?;
     let (first, rest) = text.split_once('\n')?;
-    let mut header: Value = serde_json::from_str(first).ok()?;
+    let mut header: Value = serde_json::from_str(first).ok().filter(is_finite)?;
     let mut events = Vec::new();
     for record in rest.lines().filter(|line| !line.trim().is_empty()) {
-        let record: Value = serde_json::from_str(record).ok()?;
+        let record: Value = serde_json::from_str(record).ok().filter(is_finite)?;
         events.push(record.get("event")?.clone());
     }
     let is_evidence = |event: &&Value| event["kind"] == "evidence_registered";
@@ -162,4 +162,14 @@ fn read(files: &MemoryFiles, path: &str) -> Option<Value> {
 fn trace_line(files: &MemoryFiles, at: usize) -> Option<Value> {
     let text = std::str::from_utf8(files.files.get("trace.jsonl")?).ok()?;
     serde_json::from_str(text.lines().nth(at)?).ok()
+}
+
+/// Whether every number is one that a double holds: some builds of the reader take any.
+fn is_finite(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(f64::is_finite),
+        Value::Array(items) => items.iter().all(is_finite),
+        Value::Object(members) => members.values().all(is_finite),
+        _ => true,
+    }
 }
