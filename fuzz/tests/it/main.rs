@@ -1,5 +1,7 @@
 //! Replays the corpus: what once reached new code reaches it again, without a panic.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that breaks should say so at once")]
+
 use std::path::PathBuf;
 
 use probity_fuzz::Target;
