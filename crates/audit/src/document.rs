@@ -8,7 +8,8 @@ mod read;
 mod write;
 
 pub(crate) use node::{Member, Node};
-pub(crate) use read::{Reader, Unreadable, pointer, read, tell_repeated};
+pub(crate) use probity_report::pointer;
+pub(crate) use read::{Reader, Unreadable, read, tell_repeated};
 pub(crate) use write::{Without, jcs, sorted};
 
 /// The most bytes of one episode, drift signal, envelope or pack.

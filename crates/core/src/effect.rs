@@ -70,6 +70,14 @@ pub enum Effect {
         /// that is less.
         timeout_ms: Option<u64>,
     },
+    /// Wait as the delegate asked; the run is woken by the timer, or by [`crate::Input::Woken`].
+    /// Asked again whenever the waiting run is taken up.
+    Park {
+        /// The turn.
+        turn: Turn,
+        /// When it goes on by itself, in milliseconds since the Unix epoch; `None` for an answer.
+        until_ms: Option<u64>,
+    },
     /// Hand the claim on: verified, or unverified and labelled so. May be asked again after a
     /// crash; the submission id makes a repeat recognisable.
     Commit {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::strict::no_fields;
 use crate::{
     CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, HookDecision, HookDecl,
-    HookIndex, Judgement, Outcome, Policy, Rewrite, RunId, Step, SubmissionId, Terms, Trigger,
-    Turn, Usage,
+    HookIndex, Judgement, NoteKind, Outcome, Policy, Rewrite, RunId, Step, SubmissionId, Terms,
+    Trigger, Turn, Usage,
 };
 
 /// An event with the time it was decided, as the driver gave it.
@@ -123,6 +123,39 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<Step>,
     },
+    /// The delegate wrote down what it need not do again after a crash.
+    #[serde(rename = "delegate.noted")]
+    DelegateNoted {
+        /// The round.
+        turn: Turn,
+        /// What the note is about.
+        kind: NoteKind,
+        /// Blob of the note.
+        content: Digest,
+        /// What was spent on what it tells of.
+        usage: Usage,
+    },
+    /// The delegate waits: for a time, or for somebody's answer.
+    #[serde(rename = "delegate.parked")]
+    DelegateParked {
+        /// The round.
+        turn: Turn,
+        /// When it goes on by itself, in milliseconds since the Unix epoch; absent where it waits for
+        /// an answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until_ms: Option<u64>,
+        /// Blob of what it waits for.
+        detail: Digest,
+    },
+    /// The wait is over and the delegate goes on with the same round.
+    #[serde(rename = "delegate.woken")]
+    DelegateWoken {
+        /// The round.
+        turn: Turn,
+        /// Blob of the answer and of who gave it; absent where a time was waited for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Digest>,
+    },
     /// The delegate answered.
     #[serde(rename = "claim.received")]
     ClaimReceived {
@@ -136,7 +169,7 @@ pub enum Event {
         claim: Digest,
         /// Completed tool calls and other work up to here, as one growing number.
         work: u64,
-        /// What the attempt spent.
+        /// What the attempt spent beside what its notes tell of.
         usage: Usage,
     },
     /// The delegate produced no claim.
@@ -277,6 +310,9 @@ impl Event {
             Self::CheckAwaits { .. } => "check.awaits",
             Self::CheckAnswered { .. } => "check.answered",
             Self::DelegateDispatched { .. } => "delegate.dispatched",
+            Self::DelegateNoted { .. } => "delegate.noted",
+            Self::DelegateParked { .. } => "delegate.parked",
+            Self::DelegateWoken { .. } => "delegate.woken",
             Self::ClaimReceived { .. } => "claim.received",
             Self::DelegateFailed { .. } => "delegate.failed",
             Self::CheckFinished { .. } => "check.finished",

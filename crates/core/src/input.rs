@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, CheckIndex, Code, Digest, Finding, HookDecision, HookIndex, HookPoint, Judgement,
-    Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage,
+    NoteKind, Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage,
 };
 
 /// Everything that can reach a delegation.
@@ -73,8 +73,33 @@ pub enum Input {
         claim: Digest,
         /// Completed tool calls and applied steering so far: a number that only grows.
         work: u64,
-        /// What the attempt spent.
+        /// What the attempt spent beside what its notes tell of.
         usage: Usage,
+    },
+    /// The delegate wrote something down, in the midst of its work.
+    Noted {
+        /// The turn at work.
+        turn: Turn,
+        /// What the note is about.
+        kind: NoteKind,
+        /// Blob of the note.
+        content: Digest,
+        /// What was spent on what it tells of.
+        usage: Usage,
+    },
+    /// The delegate wants to wait.
+    Parked {
+        /// The turn at work.
+        turn: Turn,
+        /// When it goes on by itself, in milliseconds since the Unix epoch; `None` for an answer.
+        until_ms: Option<u64>,
+        /// Blob of what it waits for.
+        detail: Digest,
+    },
+    /// Somebody answers what a parked run waits for.
+    Woken {
+        /// Blob of the answer and of who gave it.
+        answer: Digest,
     },
     /// The delegate produced no claim.
     DelegateFailed {
@@ -193,6 +218,9 @@ impl Input {
             Self::CheckFinished { .. } => "check_finished",
             Self::HookAnswered { .. } => "hook_answered",
             Self::CheckAnswered { .. } => "check_answered",
+            Self::Noted { .. } => "noted",
+            Self::Parked { .. } => "parked",
+            Self::Woken { .. } => "woken",
             Self::Claimed { .. } => "claimed",
             Self::DelegateFailed { .. } => "delegate_failed",
             Self::Timer => "timer",

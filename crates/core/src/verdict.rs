@@ -36,6 +36,9 @@ pub struct Verdict {
     pub confidence_bp: Option<u16>,
     /// What was observed.
     pub evidence: Vec<Evidence>,
+    /// What else the verifier says of a refusal, for the delegate and for machines. Content, as the
+    /// reason is.
+    pub metadata: Option<Value>,
     /// The value that replaces a typed agent's output on a pass.
     pub output: Option<Value>,
 }
@@ -51,6 +54,7 @@ impl Verdict {
             criteria: Vec::new(),
             confidence_bp: None,
             evidence: Vec::new(),
+            metadata: None,
             output: None,
         }
     }
@@ -136,6 +140,9 @@ pub enum Finding {
         /// Blob of the evidence list; absent when it is empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Digest>,
+        /// Blob of what else the verifier said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Digest>,
         /// Blob of the replacement output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Digest>,

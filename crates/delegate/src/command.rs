@@ -138,6 +138,7 @@ impl Delegate for CommandDelegate {
             usage: Usage { tokens: reading.tokens, tool_calls: made.max(reading.tool_calls) },
             claim: reading.claim,
             session: reading.session.or_else(|| request.session.clone()),
+            notes: Vec::new(),
         })
     }
 

@@ -6,7 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use probity_core::{Claim, RunId, Turn, Usage};
 use probity_sandbox::SandboxError;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+use crate::notes::{Note, NoteError, Notes};
 
 /// One attempt, as a delegate is asked for it.
 #[derive(Debug, Clone)]
@@ -23,10 +26,101 @@ pub struct Request {
     pub prompt: Prompt,
     /// Session id that an earlier attempt of this run reported, if any.
     pub session: Option<String>,
+    /// An earlier dispatch of this turn was interrupted: what was done then may have had effects.
+    pub is_replay: bool,
+    /// What the run wrote down so far, and where more goes.
+    pub notes: Notes,
+    /// What the run leaves to spend.
+    pub budget: Budget,
+    /// The answer to the last wait of the run; what it answers is told by its key.
+    pub answer: Option<Answer>,
     /// Wall time for this attempt; `None` leaves it to the run's own bound.
     pub timeout: Option<Duration>,
     /// Cancelled when the attempt must stop; the delegate kills whatever it started.
     pub cancel: CancellationToken,
+}
+
+impl Request {
+    /// A first attempt of up to `max_attempts`: turn 0, nothing noted, no bound on time or cost.
+    #[must_use]
+    pub fn first(run: RunId, max_attempts: u32, prompt: Prompt) -> Self {
+        Self {
+            run,
+            turn: Turn::FIRST,
+            attempt: 1,
+            max_attempts,
+            prompt,
+            session: None,
+            is_replay: false,
+            notes: Notes::none(),
+            budget: Budget::default(),
+            answer: None,
+            timeout: None,
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// What a run leaves to spend, before this attempt. `None` is unbounded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Model tokens.
+    pub tokens: Option<u64>,
+    /// Tool calls.
+    pub tool_calls: Option<u64>,
+}
+
+/// A budget that ended in the midst of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// Model tokens.
+    Tokens,
+    /// Tool calls.
+    ToolCalls,
+    /// Calls of the model, the delegate's own bound.
+    ModelCalls,
+}
+
+impl Spent {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tokens => "tokens",
+            Self::ToolCalls => "tool calls",
+            Self::ModelCalls => "model calls",
+        }
+    }
+
+    /// The stable machine word; the run is exhausted under it.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Tokens => "budget_tokens",
+            Self::ToolCalls => "budget_tool_calls",
+            Self::ModelCalls => "budget_model_calls",
+        }
+    }
+}
+
+/// What a delegate waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// The delegate's own name of the wait, at most 256 bytes; comes back with the answer.
+    pub key: String,
+    /// When it goes on by itself, in milliseconds since the Unix epoch; `None` waits for an answer.
+    pub until_ms: Option<u64>,
+    /// What is asked, for whoever answers; empty where a time is waited for.
+    pub question: String,
+}
+
+/// The end of a wait.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The key of the wait.
+    pub key: String,
+    /// What was answered; null where a time was waited for.
+    pub value: Value,
 }
 
 /// What to say to the delegate. [`Prompt::render`] makes it one text.
@@ -53,6 +147,8 @@ pub struct Answered {
     pub usage: Usage,
     /// Session id to continue with on the next attempt.
     pub session: Option<String>,
+    /// Notes that become durable together with the claim, in this order.
+    pub notes: Vec<Note>,
 }
 
 impl Answered {
@@ -144,6 +240,39 @@ pub enum DelegateError {
         #[source]
         source: SandboxError,
     },
+    /// It wants to wait. Not a failure: the run is parked, and the same turn is asked for again
+    /// behind the wait.
+    #[error("the delegate waits")]
+    Parked(Parked),
+    /// The connection to it was lost, and asking again may take it up where it was. Counts as an
+    /// interruption of the run; the same turn is asked for again.
+    #[error("the delegate was lost: {message}")]
+    Lost {
+        /// What was seen of it.
+        message: String,
+    },
+    /// A shared budget ended in the midst of the attempt.
+    #[error("the run's budget of {} is used up", .0.as_str())]
+    Budget(Spent),
+    /// What it handed in does not fit the declared output, and its tries are used up.
+    #[error("the output does not fit its schema after {tries} tries: {detail}")]
+    InvalidOutput {
+        /// How often it tried.
+        tries: u32,
+        /// What is wrong with the last one.
+        detail: String,
+    },
+    /// The model behind it gave no answer.
+    #[error("{message}")]
+    Model {
+        /// `model_refused`, `model_unavailable` or `model_unreadable`.
+        code: &'static str,
+        /// What the provider said, and what to do.
+        message: String,
+    },
+    /// What it did could not be written down.
+    #[error("the delegate stopped: {0}")]
+    Notes(#[from] NoteError),
     /// The delegate says itself that it failed: a function returned an error, a command reported one
     /// in its output, a scripted delegate was asked what it did not expect.
     #[error("the delegate failed: {message}")]
@@ -165,6 +294,12 @@ impl DelegateError {
             Self::Output { .. } => "delegate_output",
             Self::PromptTooLong { .. } => "delegate_prompt",
             Self::Sandbox { .. } => "delegate_sandbox",
+            Self::Parked(_) => "delegate_parked",
+            Self::Lost { .. } => "delegate_lost",
+            Self::Budget(spent) => spent.code(),
+            Self::InvalidOutput { .. } => "invalid_output",
+            Self::Model { code, .. } => code,
+            Self::Notes(_) => "delegate_notes",
             Self::Failed { .. } => "delegate_error",
         }
     }
@@ -184,4 +319,10 @@ pub trait Delegate: Send + Sync {
 
     /// A few words for people: the command line, the function's name.
     fn describe(&self) -> String;
+
+    /// Who it is, to tell a critic from the actor that it judges: two delegates of the same identity
+    /// share their judgement. By default what [`Delegate::describe`] says.
+    fn identity(&self) -> String {
+        self.describe()
+    }
 }

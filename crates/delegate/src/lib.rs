@@ -9,6 +9,7 @@ mod config;
 mod delegate;
 mod format;
 mod function;
+mod notes;
 mod prompt;
 mod scripted;
 
@@ -17,8 +18,11 @@ pub use config::{
     CommandConfig, ConfigError, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TERM_GRACE_MS,
     DEFAULT_TIMEOUT_MS, OnError,
 };
-pub use delegate::{Answered, Conversation, Delegate, DelegateError, Prompt, Request};
+pub use delegate::{
+    Answer, Answered, Budget, Conversation, Delegate, DelegateError, Parked, Prompt, Request, Spent,
+};
 pub use format::Format;
 pub use function::FunctionDelegate;
+pub use notes::{Kept, Note, NoteError, Notebook, Notes};
 pub use prompt::{MAX_CORRECTION_BYTES, MAX_LAST_RESPONSE_BYTES};
 pub use scripted::{ScriptedDelegate, Step};

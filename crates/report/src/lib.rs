@@ -15,7 +15,7 @@ mod verdict;
 
 pub use failure::{Failure, Failures, MAX_FAILURES};
 pub use legible::legible;
-pub use place::{Place, Span};
+pub use place::{Place, Span, pointer};
 pub use report::{
     CheckState, Draft, REPORT_VERSION, Reading, SubjectKind, VerificationCheck, VerificationReport,
 };

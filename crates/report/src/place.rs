@@ -56,3 +56,9 @@ impl Place {
         self
     }
 }
+
+/// One step of a JSON pointer (RFC 6901), with its slash.
+#[must_use]
+pub fn pointer(key: &str) -> String {
+    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+}

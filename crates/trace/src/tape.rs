@@ -367,8 +367,3 @@ impl<'a> Iterator for Items<'a> {
         self.0.step()
     }
 }
-
-/// One step of a JSON pointer (RFC 6901), with its slash.
-pub(crate) fn pointer(key: &str) -> String {
-    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
-}

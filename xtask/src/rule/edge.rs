@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 20] = [
+const EDGES: [(&str, &[&str]); 26] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -23,6 +23,15 @@ const EDGES: [(&str, &[&str]); 20] = [
     ("probity-script", &["core", "sandbox", "egress", "verifier"]),
     ("probity-delegate", &["core", "sandbox", "egress"]),
     ("probity-engine", &["core", "record", "store", "verifier", "delegate"]),
+    ("probity-chat", &["core", "delegate"]),
+    ("probity-llm", &["chat", "egress"]),
+    ("probity-mcp", &["chat", "sandbox"]),
+    ("probity-acp", &["core", "delegate", "sandbox"]),
+    (
+        "probity-agent",
+        &["core", "record", "store", "verifier", "delegate", "chat", "engine"],
+    ),
+    ("probity-testkit", &["core", "record", "store", "delegate", "chat", "engine"]),
     (
         "probity",
         &[
@@ -41,6 +50,12 @@ const EDGES: [(&str, &[&str]); 20] = [
             "script",
             "delegate",
             "engine",
+            "chat",
+            "llm",
+            "mcp",
+            "acp",
+            "agent",
+            "testkit",
         ],
     ),
     (
@@ -61,6 +76,12 @@ const EDGES: [(&str, &[&str]); 20] = [
             "script",
             "delegate",
             "engine",
+            "chat",
+            "llm",
+            "mcp",
+            "acp",
+            "agent",
+            "testkit",
         ],
     ),
     (
@@ -81,6 +102,12 @@ const EDGES: [(&str, &[&str]); 20] = [
             "script",
             "delegate",
             "engine",
+            "chat",
+            "llm",
+            "mcp",
+            "acp",
+            "agent",
+            "testkit",
             "sim",
             "",
         ],
@@ -89,8 +116,15 @@ const EDGES: [(&str, &[&str]); 20] = [
     ("xtask", &[]),
 ];
 
-/// What a member's tests may stand on besides: the engine is tested on a provider that is durable.
-const TEST_EDGES: [(&str, &[&str]); 1] = [("probity-engine", &["store-sqlite"])];
+/// What a member's tests may stand on besides: a durable provider, scripted models and servers.
+const TEST_EDGES: [(&str, &[&str]); 6] = [
+    ("probity-engine", &["store-sqlite"]),
+    ("probity-chat", &["testkit"]),
+    ("probity-llm", &["testkit"]),
+    ("probity-mcp", &["testkit"]),
+    ("probity-acp", &["testkit"]),
+    ("probity-agent", &["testkit", "store-sqlite", "audit"]),
+];
 
 /// The crates that third parties audit with: their direct dependencies are counted together.
 const FOUNDATION: [&str; 2] = ["probity-core", "probity-record"];

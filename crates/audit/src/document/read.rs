@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, Member, Node};
+use super::{MAX_DOCUMENT_BYTES, MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, Member, Node, pointer};
 use crate::finding::Findings;
 use crate::rule::{self, Rule};
 
@@ -365,9 +365,4 @@ impl<'a> Reader<'a> {
         }
         Ok(Node::Number(spelled))
     }
-}
-
-/// One step of a JSON pointer (RFC 6901), with its slash.
-pub(crate) fn pointer(key: &str) -> String {
-    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -69,6 +69,22 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             let claimed = Event::ClaimReceived { turn, submission, candidate, claim, work, usage };
             event(overdue(fold, now_ms).unwrap_or(claimed))
         }
+        Input::Noted { turn, kind, content, usage } => {
+            at_work(stage, turn, not_now)?;
+            let noted = Event::DelegateNoted { turn, kind, content, usage };
+            event(overdue(fold, now_ms).unwrap_or(noted))
+        }
+        Input::Parked { turn, until_ms, detail } => {
+            at_work(stage, turn, not_now)?;
+            let parked = Event::DelegateParked { turn, until_ms, detail };
+            event(overdue(fold, now_ms).unwrap_or(parked))
+        }
+        Input::Woken { answer } => match stage {
+            Stage::Parked { turn, until_ms: None } => {
+                event(Event::DelegateWoken { turn, answer: Some(answer) })
+            }
+            _ => Err(not_now),
+        },
         Input::DelegateFailed { turn, code, detail } => {
             if let Some(answer) = answered_before(fold, turn, None) {
                 return Ok(Accepted::Nothing(answer));
@@ -115,7 +131,7 @@ fn resume(fold: &Fold, now_ms: u64) -> Result<Accepted, Refusal> {
     match fold.stage {
         Stage::Sealed { outcome } => Err(Refusal::Ended { outcome }),
         Stage::Escalated { .. } => Ok(Accepted::Nothing(Handled::Unchanged)),
-        Stage::Awaiting { .. } => Ok(timer(fold, now_ms)),
+        Stage::Awaiting { .. } | Stage::Parked { .. } => Ok(timer(fold, now_ms)),
         _ => event(Event::RunResumed { interruptions: fold.interruptions.saturating_add(1) }),
     }
 }
@@ -166,6 +182,7 @@ fn out_of_time(fold: &Fold, now_ms: u64) -> Option<Event> {
         }
         Stage::Delegated { .. } => Some(out_of_budget(fold, now_ms, "budget_wall")),
         Stage::Awaiting { .. }
+        | Stage::Parked { .. }
         | Stage::Settled
         | Stage::Judged
         | Stage::Failed
@@ -214,6 +231,7 @@ pub(crate) fn deadline_ms(fold: &Fold) -> Option<u64> {
             None
         }
         Stage::Awaiting { until_ms, .. } => Some(until_ms),
+        Stage::Parked { until_ms, .. } => until_ms,
         _ => [fold.deadline_ms(), fold.stage_deadline_ms()].into_iter().flatten().min(),
     }
 }
@@ -226,6 +244,9 @@ fn timer(fold: &Fold, now_ms: u64) -> Accepted {
     let event = match fold.stage {
         Stage::Awaiting { check, until_ms } => (until_ms <= now_ms)
             .then(|| cut_off(check, unanswered("human_timeout"), fold.waited_ms(check, now_ms))),
+        Stage::Parked { turn, until_ms } => until_ms
+            .is_some_and(|until_ms| until_ms <= now_ms)
+            .then_some(Event::DelegateWoken { turn, answer: None }),
         _ => out_of_time(fold, now_ms)
             .filter(|_| fold.is_out_of_time(now_ms) || fold.is_stage_over(now_ms)),
     };

@@ -18,12 +18,15 @@ pub(crate) fn follow_up(fold: &Fold, now_ms: u64) -> Option<Event> {
         Stage::Ready => Some(dispatch(fold, now_ms)),
         Stage::Settled => settled(fold, now_ms),
         Stage::Judged => judged(fold, now_ms),
-        Stage::Failed => fold.failure.clone().map(|(outcome, code)| ended(outcome, code)),
+        Stage::Failed => {
+            fold.failure.clone().map(|(outcome, code)| failed(fold, now_ms, outcome, code))
+        }
         Stage::Opened
         | Stage::RedDone
         | Stage::RedChecking { .. }
         | Stage::Hooking { .. }
         | Stage::Delegated { .. }
+        | Stage::Parked { .. }
         | Stage::Claimed
         | Stage::Checking { .. }
         | Stage::Awaiting { .. }
@@ -40,6 +43,14 @@ pub(crate) fn retry_due_ms(fold: &Fold) -> Option<u64> {
     }
     let current = fold.current.as_ref()?;
     next_retry(fold, current).map(|(_, due_ms)| due_ms)
+}
+
+/// What a failure comes to: a delegate that used a budget up is exhausted, as the policy has it.
+fn failed(fold: &Fold, now_ms: u64, outcome: Outcome, code: Code) -> Event {
+    match outcome {
+        Outcome::Exhausted => refused(fold, now_ms, fold.policy.on_exhausted, outcome, code),
+        _ => ended(outcome, code),
+    }
 }
 
 /// An outcome without a waiver.
@@ -188,6 +199,7 @@ pub(crate) fn unanswered(code: &str) -> Finding {
         criteria: Vec::new(),
         confidence_bp: None,
         evidence: None,
+        metadata: None,
         output: None,
     }
 }

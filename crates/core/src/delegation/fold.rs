@@ -7,8 +7,8 @@ use crate::delegation::stage::Stage;
 use crate::delegation::submission::{JudgedTurn, Progress, Submission, World};
 use crate::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding,
-    HookDecision, HookIndex, HookPoint, Judgement, Outcome, Phase, Policy, RedFirst, Rewrite,
-    RunId, Step, Subject, Terms, Trigger, Turn,
+    HookDecision, HookIndex, HookPoint, Judgement, Noted, Outcome, Parking, Phase, Policy,
+    RedFirst, Rewrite, RunId, Step, Subject, Terms, Trigger, Turn, Woken,
 };
 
 /// What is known of a run.
@@ -37,6 +37,10 @@ pub(crate) struct Fold {
     pub(crate) current: Option<Submission>,
     pub(crate) judged: Vec<JudgedTurn>,
     pub(crate) accounting: Accounting,
+    /// What the delegates of this run wrote down, oldest first.
+    pub(crate) notes: Vec<Noted>,
+    pub(crate) parking: Option<Parking>,
+    pub(crate) woken: Option<Woken>,
     pub(crate) interruptions: u32,
     /// The last event was a resumption: what is pending is asked for a second time.
     pub(crate) is_replay: bool,
@@ -83,6 +87,9 @@ impl Fold {
             current: None,
             judged: Vec::new(),
             accounting: Accounting::default(),
+            notes: Vec::new(),
+            parking: None,
+            woken: None,
             interruptions: 0,
             is_replay: false,
             failure: None,
@@ -211,6 +218,20 @@ impl Fold {
                 });
                 self.stage = Stage::Claimed;
             }
+            Event::DelegateNoted { turn, kind, content, usage } => {
+                self.accounting.usage = self.accounting.usage.plus(*usage);
+                self.notes.push(Noted { turn: *turn, kind: *kind, content: *content });
+            }
+            Event::DelegateParked { turn, until_ms, detail } => {
+                let (turn, until_ms) = (*turn, *until_ms);
+                let parking = Parking { turn, until_ms, detail: *detail, since_ms: at_ms };
+                self.parking = Some(parking);
+                self.stage = Stage::Parked { turn, until_ms };
+            }
+            Event::DelegateWoken { turn, answer } => self.woken(at_ms, *turn, *answer),
+            Event::DelegateFailed { code, .. } if is_budget(code) => {
+                self.failed(Outcome::Exhausted, code);
+            }
             Event::DelegateFailed { code, .. } => self.failed(Outcome::DelegateFailed, code),
             Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
                 self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
@@ -267,6 +288,17 @@ impl Fold {
                 self.stage = Stage::Settled;
             }
         }
+    }
+
+    /// The time of a wait is neither the run's nor the round's.
+    fn woken(&mut self, at_ms: u64, turn: Turn, answer: Option<Digest>) {
+        if let Some(Parking { detail, since_ms, .. }) = self.parking.take() {
+            let waited_ms = at_ms.saturating_sub(since_ms);
+            self.wall_from_ms = self.wall_from_ms.saturating_add(waited_ms);
+            self.woken = Some(Woken { turn, detail, answer });
+        }
+        self.dispatched_ms = at_ms;
+        self.stage = Stage::Delegated { turn };
     }
 
     fn dispatched(&mut self, at_ms: u64, turn: Turn) {
@@ -463,4 +495,9 @@ impl Fold {
     pub(crate) fn judged_turn(&self, turn: Turn) -> Option<&JudgedTurn> {
         self.judged.iter().find(|judged| judged.turn == turn)
     }
+}
+
+/// Whether a delegate failed because a budget that it kept was used up.
+fn is_budget(code: &Code) -> bool {
+    matches!(code.as_str(), "budget_tokens" | "budget_tool_calls" | "budget_model_calls")
 }

@@ -20,8 +20,8 @@ pub use submission::{JudgedTurn, Presented, World};
 
 use crate::{
     Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
-    HookDecl, Input, Judgement, OpenError, Policy, Refusal, RunId, Step, SubmissionId, Terms, Turn,
-    Usage, merge,
+    HookDecl, Input, Judgement, Noted, OpenError, Parking, Policy, Refusal, RunId, Step,
+    SubmissionId, Terms, Turn, Usage, Woken, merge,
 };
 use accept::Accepted;
 use fold::Fold;
@@ -78,6 +78,7 @@ impl Delegation {
     /// [`Refusal`] if the input does not fit the state; nothing has changed then.
     pub fn handle(&mut self, now_ms: u64, input: Input) -> Result<Handled, Refusal> {
         let is_timer = input == Input::Timer;
+        let is_note = matches!(input, Input::Noted { .. });
         let is_seal = input == Input::Sealed;
         let is_resume = input == Input::Resume;
         // The closing entry was made when the seal was asked for; it keeps that time.
@@ -110,7 +111,10 @@ impl Delegation {
         if !is_seal {
             self.effects.push_back(Effect::Append(entries));
         }
-        self.push_pending();
+        // A note supersedes nothing: the delegate that wrote it is at work.
+        if !(is_note && matches!(self.fold.stage, Stage::Delegated { .. })) {
+            self.push_pending();
+        }
         Ok(Handled::Accepted)
     }
 
@@ -276,6 +280,24 @@ impl Delegation {
     #[must_use]
     pub const fn interruptions(&self) -> u32 {
         self.fold.interruptions
+    }
+
+    /// What the delegates of this run wrote down, oldest first.
+    #[must_use]
+    pub fn notes(&self) -> &[Noted] {
+        &self.fold.notes
+    }
+
+    /// What the run waits for at its delegate's wish.
+    #[must_use]
+    pub const fn parking(&self) -> Option<&Parking> {
+        self.fold.parking.as_ref()
+    }
+
+    /// The end of the last such wait.
+    #[must_use]
+    pub const fn woken(&self) -> Option<&Woken> {
+        self.fold.woken.as_ref()
     }
 
     /// What all attempts spent.

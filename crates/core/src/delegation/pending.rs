@@ -26,6 +26,7 @@ pub(crate) fn pending(fold: &Fold, now_ms: u64) -> Vec<Effect> {
             timeout_ms: remaining_ms(fold, now_ms),
         }],
         Stage::Hooking { hook, turn } => vec![call_hook(fold, hook, turn, now_ms)],
+        Stage::Parked { turn, until_ms } => vec![Effect::Park { turn, until_ms }],
         Stage::Awaiting { check, until_ms } => vec![Effect::Ask { check, until_ms }],
         Stage::Escalated { instead_of } => vec![Effect::Escalate { instead_of }],
         Stage::Decided { outcome } => {

@@ -153,6 +153,14 @@ fn input_of(stage: Stage, event: &Event) -> Option<Input> {
         Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
             Input::Claimed { turn, submission, candidate, claim, work, usage }
         }
+        Event::DelegateNoted { turn, kind, content, usage } => {
+            Input::Noted { turn, kind, content, usage }
+        }
+        Event::DelegateParked { turn, until_ms, detail } => {
+            Input::Parked { turn, until_ms, detail }
+        }
+        Event::DelegateWoken { answer: Some(answer), .. } => Input::Woken { answer },
+        Event::DelegateWoken { answer: None, .. } => Input::Timer,
         Event::DelegateFailed { turn, code, detail } => {
             Input::DelegateFailed { turn, code, detail }
         }

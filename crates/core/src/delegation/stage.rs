@@ -14,6 +14,7 @@ use crate::{CheckIndex, HookIndex, Outcome, Turn};
 /// | `Ready` | nothing: a hook or a dispatch follows at once |
 /// | `Hooking` | the hook in flight |
 /// | `Delegated` | the claim |
+/// | `Parked` | the time or the answer that the delegate waits for |
 /// | `Claimed` | the reading of the workspace after the claim |
 /// | `Settled` | nothing, or the time of the next try of an inconclusive check |
 /// | `Checking` | the check in flight |
@@ -33,6 +34,7 @@ pub enum Stage {
     Ready,
     Hooking { hook: HookIndex, turn: Turn },
     Delegated { turn: Turn },
+    Parked { turn: Turn, until_ms: Option<u64> },
     Claimed,
     Settled,
     Checking { check: CheckIndex, tries: u32 },

@@ -29,20 +29,17 @@ fn launcher() -> Launcher {
 
 /// Attempt `attempt` of 3: the first with the task alone, a later one with a correction.
 fn request(attempt: u32) -> Request {
+    let prompt = Prompt {
+        task: "Write the file.".into(),
+        correction: (attempt > 1).then(|| "Not done: the file is missing.".into()),
+        last_response: (attempt > 1).then(|| "Done!".into()),
+        ..Prompt::default()
+    };
     Request {
-        run: "run-1".parse().unwrap(),
         turn: Turn { epoch: 0, number: attempt - 1 },
         attempt,
-        max_attempts: 3,
-        prompt: Prompt {
-            task: "Write the file.".into(),
-            correction: (attempt > 1).then(|| "Not done: the file is missing.".into()),
-            last_response: (attempt > 1).then(|| "Done!".into()),
-            ..Prompt::default()
-        },
-        session: None,
         timeout: Some(PATIENCE),
-        cancel: CancellationToken::new(),
+        ..Request::first("run-1".parse().unwrap(), 3, prompt)
     }
 }
 

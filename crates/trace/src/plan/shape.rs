@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use probity_report::Failures;
+use probity_report::{Failures, pointer};
 
 use super::rule::{
     EMPTY, JSON, KEY_MISSING, KEY_TWICE, KEY_UNKNOWN, KIND, LIMIT, NUMBER, STEP_KIND, SURROGATE,
@@ -12,7 +12,7 @@ use super::rule::{
 use super::{KINDS, Node, Plan, Request, place, place_of, word};
 use crate::identity;
 use crate::model::StepKind;
-use crate::tape::{Broken, Fault, Kind, Spelling, Tape, Value, pointer};
+use crate::tape::{Broken, Fault, Kind, Spelling, Tape, Value};
 
 /// A plan as the file has it.
 pub(super) struct Read {

@@ -3,7 +3,7 @@
 use probity_report::{Failures, Rule};
 use sha2::{Digest as _, Sha256};
 
-use crate::identity::canonical;
+use crate::identity::{canonical, quoted};
 use crate::scene::Scene;
 use crate::seal::document::Desk;
 use crate::tape::{Kind, Tape, Value};
@@ -160,8 +160,4 @@ fn check_constraints(scene: &Scene, desk: &mut Desk, root: Value) {
             desk.differs(&CONSTRAINT, found, format_args!("/{key}"), asked, found.raw());
         }
     }
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
 }

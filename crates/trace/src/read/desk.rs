@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use probity_report::{Failures, Place, Rule};
+use probity_report::{Failures, Place, Rule, pointer};
 
 use crate::model::TRACE;
-use crate::tape::{Kind, Value, pointer};
+use crate::tape::{Kind, Value};
 
 use super::{Record, rule};
 

@@ -156,7 +156,7 @@ impl<'f> Desk<'f> {
             match slots.find(|(key, _)| member.is(key)) {
                 Some((_, slot)) => *slot = Some(member.value),
                 None => {
-                    let key = crate::tape::pointer(&member.key());
+                    let key = probity_report::pointer(&member.key());
                     let place = self.place(member.value, format_args!("{at}{key}"));
                     self.failures.add(&KEY_UNKNOWN, place, KEY_UNKNOWN.finds);
                 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
-use probity_report::{Failures, Place, Rule};
+use probity_report::{Failures, Place, Rule, pointer};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::TRACE;
 use crate::read::UNREADABLE;
-use crate::tape::{Kind, Tape, pointer};
+use crate::tape::{Kind, Tape};
 use crate::{FileError, RunFiles};
 
 use super::document::{Desk, Form, tell_unread, text_of};

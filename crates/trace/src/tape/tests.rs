@@ -441,5 +441,5 @@ fn a_pointer_finds_what_it_names() {
     assert_eq!(root.pointer("").unwrap().raw(), text);
     assert_eq!(root.pointer("/é").unwrap().kind(), Kind::Null);
     assert!(root.pointer("/a~1b/2").is_none());
-    assert_eq!(pointer("a/b~"), "/a~1b~0");
+    assert_eq!(probity_report::pointer("a/b~"), "/a~1b~0");
 }

@@ -1,0 +1,1 @@
+//! Typed agents whose output is verified before it counts.

@@ -1,0 +1,1 @@
+//! Chat models behind an HTTP endpoint: OpenAI-compatible and Anthropic.
