@@ -108,6 +108,14 @@ impl Accounting {
         self.rejections = 0;
     }
 
+    /// What was spent since the shared budgets began.
+    pub(crate) fn spent(&self) -> Usage {
+        Usage {
+            tokens: self.usage.tokens.saturating_sub(self.granted_at.tokens),
+            tool_calls: self.usage.tool_calls.saturating_sub(self.granted_at.tool_calls),
+        }
+    }
+
     /// Attempts allowed in all.
     pub(crate) fn max_attempts(&self, policy: &Policy) -> u32 {
         self.granted.unwrap_or(policy.max_attempts)
@@ -126,11 +134,10 @@ impl Accounting {
                 return Some("rejections");
             }
         }
-        let tokens = self.usage.tokens.saturating_sub(self.granted_at.tokens);
+        let Usage { tokens, tool_calls } = self.spent();
         if policy.max_tokens.is_some_and(|max| tokens >= max) {
             return Some("budget_tokens");
         }
-        let calls = self.usage.tool_calls.saturating_sub(self.granted_at.tool_calls);
-        policy.max_tool_calls.is_some_and(|max| calls >= max).then_some("budget_tool_calls")
+        policy.max_tool_calls.is_some_and(|max| tool_calls >= max).then_some("budget_tool_calls")
     }
 }

@@ -119,7 +119,7 @@ fn quote(reason: &str) -> String {
 
 /// Characters that a terminal obeys or a reader does not see: controls, bidirectional overrides,
 /// zero-width and tag characters.
-fn is_hidden(c: char) -> bool {
+pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'

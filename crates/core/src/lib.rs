@@ -22,6 +22,7 @@ mod merge;
 mod note;
 mod outcome;
 mod policy;
+mod rejection;
 mod strict;
 mod terms;
 mod tier;
@@ -49,6 +50,7 @@ pub use policy::{
     Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure,
     Policy, PolicyError, RedFirst,
 };
+pub use rejection::{MAX_REJECTIONS_BYTES, Rejected, rejections};
 pub use terms::{Feature, MAX_FEATURES, StageBudgets, Terms};
 pub use tier::{Threshold, Tier};
 pub use verdict::{Fault, Finding, Verdict, VerdictKind};

@@ -32,7 +32,8 @@ pub struct Kept {
 /// Where notes go.
 #[async_trait]
 pub trait Notebook: Send + Sync {
-    /// All notes of the run, oldest first, those of earlier rounds included.
+    /// The notes of the run as it was when this attempt was asked for, oldest first, those of earlier
+    /// rounds included.
     ///
     /// # Errors
     /// [`NoteError`] if the log cannot be read.
@@ -102,6 +103,14 @@ pub enum NoteError {
     /// The run goes on without this delegate: it was cancelled, or overtaken.
     #[error("the run goes on without this delegate")]
     Closed,
+    /// The note is too long to be kept.
+    #[error("a note of {bytes} bytes is more than the {max_bytes} kept")]
+    TooLarge {
+        /// Its length.
+        bytes: usize,
+        /// The bound.
+        max_bytes: usize,
+    },
     /// The log could not be read.
     #[error("the notes of the run cannot be read: {message}")]
     Unreadable {

@@ -4,6 +4,7 @@ use probity_core::{Claim, Digest, Evidence, Fault, Finding, Verdict};
 use probity_record::blob_digest;
 use probity_store::limits::MAX_BLOB_BYTES;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A blob on its way to the store.
 pub(crate) type Blob = (Digest, Vec<u8>);
@@ -39,6 +40,27 @@ pub(crate) struct StoredAnswer {
     /// What they said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) text: String,
+}
+
+/// The blob of what a parked run waits for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredParking {
+    /// The delegate's name of the wait.
+    pub(crate) key: String,
+    /// What is asked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) question: String,
+}
+
+/// The blob of an answer to a parked run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredWoken {
+    /// Who answered.
+    pub(crate) by: String,
+    /// What they answered.
+    pub(crate) value: Value,
 }
 
 /// The longest text that is kept of a reason, or of what someone said broke, in bytes.
@@ -89,6 +111,7 @@ fn split(answer: Result<Verdict, Fault>) -> Result<(Finding, Vec<Blob>), serde_j
             criteria: verdict.criteria,
             confidence_bp: verdict.confidence_bp,
             evidence: keep_evidence(&mut blobs, &verdict.evidence)?,
+            metadata: verdict.metadata.map(|it| keep_json(&mut blobs, &it)).transpose()?,
             output: verdict.output.map(|output| keep_json(&mut blobs, &output)).transpose()?,
         },
         Err(fault) => {

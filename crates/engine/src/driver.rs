@@ -1,25 +1,30 @@
 //! The loop: effects out of the machine, what they came to back in. It appends before it acts.
 
+mod answer;
 mod begin;
 mod intake;
+mod noting;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use probity_core::{
-    Answer, CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step,
-    SubmissionId, Trigger,
+    CheckIndex, Claim, Code, Delegation, Effect, Entry, Finding, Input, Outcome, RunId, Stage,
+    Step, Trigger,
 };
 use probity_record::{Chain, read_records};
 use probity_store::{Store, read_run};
 use probity_verifier::Manifest;
+use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::content::{self, StoredAnswer};
+use crate::content;
 use crate::journal::Journal;
+use crate::notebook::Wanted;
 use crate::plan::Decider;
-use crate::work::{Done, Sealed, Wake, Work, look_at_judge};
-use crate::{Approval, Clock, EngineError, Human, Plan};
+use crate::work::{Done, Wake, Work};
+use crate::{Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
 
 /// Drives runs on one store.
@@ -48,6 +53,8 @@ pub struct Ended {
     pub delivered: Option<Claim>,
     /// A `delegation.post` hook edited that claim after it was verified.
     pub is_edited: bool,
+    /// What a check put in the place of the claim's output when it passed: the last one that did.
+    pub result: Option<Value>,
 }
 
 impl Engine {
@@ -119,68 +126,6 @@ impl Engine {
         Ok(driver)
     }
 
-    /// Answers a run that waits for a human, and drives it on.
-    ///
-    /// # Errors
-    /// As [`Engine::resume`]; [`EngineError::Answer`] if the run does not wait, or the answer is out
-    /// of its bounds; [`EngineError::NotAsked`] if it waits for the approval of somebody else.
-    pub async fn answer(
-        &self,
-        plan: Plan,
-        by: &str,
-        answer: Answer,
-        watch: &dyn Watch,
-        cancel: CancellationToken,
-    ) -> Result<Ended, EngineError> {
-        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
-        if let Some(who) = driver.approver().filter(|who| *who != by) {
-            return Err(EngineError::NotAsked { who: who.to_owned(), by: by.to_owned() });
-        }
-        let mut blobs = Vec::new();
-        let by = StoredAnswer { by: by.to_owned(), text: String::new() };
-        let by = content::keep_json(&mut blobs, &by)?;
-        driver.journal.stage(blobs);
-        let input = Input::Answered { by, answer };
-        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
-        Box::pin(driver.drive()).await
-    }
-
-    /// Answers the human check that a run waits for, and drives the run on. The answer is about one
-    /// submission, as [`crate::Report::asked_about`] names it. The judge's files are looked at again:
-    /// they may have been touched while the human thought.
-    ///
-    /// # Errors
-    /// As [`Engine::resume`]; [`EngineError::NotAsked`] if somebody else is asked,
-    /// [`EngineError::Answer`] if nobody is, no more, or about another submission.
-    pub async fn approve(
-        &self,
-        plan: Plan,
-        by: &str,
-        about: &SubmissionId,
-        approval: Approval,
-        watch: &dyn Watch,
-        cancel: CancellationToken,
-    ) -> Result<Ended, EngineError> {
-        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
-        let (check, human) = driver.asked();
-        if let Some(human) = human.filter(|human| human.who != by) {
-            return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
-        }
-        let verdict = approval.verdict(by);
-        let text = content::cut(&verdict.reason).to_owned();
-        let (finding, mut blobs) = content::finding(Ok(verdict))?;
-        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
-        let judge = look_at_judge(Arc::clone(&driver.plan.judge)).await;
-        let Sealed { digest: judge, bytes } = judge.map_err(|_| EngineError::Stuck)?;
-        if driver.machine.baseline().is_some_and(|baseline| baseline.judge != judge) {
-            content::keep(&mut blobs, bytes);
-        }
-        driver.journal.stage(blobs);
-        let input = Input::CheckAnswered { check, submission: about.clone(), finding, by, judge };
-        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
-        Box::pin(driver.drive()).await
-    }
-
     fn driver<'a>(
         &'a self,
         plan: Plan,
@@ -205,8 +150,10 @@ impl Engine {
             claim: Arc::default(),
             session: None,
             session_step: None,
+            wanted: None,
             delivered: None,
             is_edited: false,
+            result: None,
         })
     }
 }
@@ -227,8 +174,11 @@ struct Driver<'a> {
     session: Option<String>,
     /// The step of the ladder whose delegate holds that conversation.
     session_step: Option<Step>,
+    /// Where the delegate at work hands in its notes.
+    wanted: Option<mpsc::Receiver<Wanted>>,
     delivered: Option<Claim>,
     is_edited: bool,
+    result: Option<Value>,
 }
 
 impl Driver<'_> {
@@ -276,9 +226,23 @@ impl Driver<'_> {
             self.is_edited = edited.is_some();
             if let Some(digest) = edited.or(verified) {
                 self.delivered = Some(self.journal.claim(digest).await?.claim);
+                self.result = self.replacement().await?;
             }
         }
         Ok(())
+    }
+
+    /// What a check of the last verdict put in the place of the claim's output.
+    async fn replacement(&self) -> Result<Option<Value>, EngineError> {
+        let findings = self.machine.judged().last().map(|judged| judged.findings.as_slice());
+        let outputs = findings.unwrap_or_default().iter().filter_map(|finding| match finding {
+            Some(Finding::Verdict { output, .. }) => *output,
+            _ => None,
+        });
+        match outputs.last() {
+            Some(digest) => Ok(Some(self.journal.json(digest, "result").await?)),
+            None => Ok(None),
+        }
     }
 
     /// The step of the ladder whose delegate made the last claim.
@@ -331,16 +295,23 @@ impl Driver<'_> {
             Effect::CallHook { hook, turn, is_replay, timeout_ms } => {
                 self.call_hook(hook, turn, is_replay, timeout_ms).await
             }
-            Effect::Dispatch { turn, attempt, max_attempts, step, correction, .. } => {
-                let dispatch = Dispatch { turn, attempt, max_attempts, step, correction };
+            Effect::Dispatch {
+                turn, attempt, max_attempts, step, correction, is_replay, ..
+            } => {
+                let dispatch =
+                    Dispatch { turn, attempt, max_attempts, step, correction, is_replay };
                 self.dispatch(dispatch).await
             }
             Effect::Commit { claim, edited, .. } => {
                 self.is_edited = edited.is_some();
                 self.delivered = Some(self.journal.claim(edited.unwrap_or(claim)).await?.claim);
+                self.result = self.replacement().await?;
                 Ok(())
             }
-            Effect::Reject { .. } | Effect::Escalate { .. } | Effect::Ask { .. } => {
+            Effect::Reject { .. }
+            | Effect::Escalate { .. }
+            | Effect::Ask { .. }
+            | Effect::Park { .. } => {
                 self.stop_work().await;
                 Ok(())
             }
@@ -377,10 +348,17 @@ impl Driver<'_> {
                 None => std::future::pending().await,
             }
         };
+        let wanted = async {
+            match &mut self.wanted {
+                Some(wanted) => wanted.recv().await,
+                None => None,
+            }
+        };
         let done = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Ok(Wake::Cancel),
             done = work => done,
+            Some(wanted) = wanted => return Ok(Wake::Note(wanted)),
             () = self.journal.overtaken() => {
                 return Err(EngineError::Fenced { run: self.plan.run.clone() });
             }
@@ -396,6 +374,7 @@ impl Driver<'_> {
     async fn take(&mut self, wake: Wake) -> Result<(), EngineError> {
         let input = match wake {
             Wake::Timer => Input::Timer,
+            Wake::Note(wanted) => return self.note(wanted).await,
             Wake::Cancel => {
                 self.cancel = CancellationToken::new();
                 Input::Cancel { code: Code::slug("cancelled") }
@@ -408,7 +387,14 @@ impl Driver<'_> {
                 Done::Hooked { hook, reply, shown, elapsed_ms } => {
                     self.hooked(hook, reply, &shown, elapsed_ms)?
                 }
-                Done::Answered { turn, answer } => self.answered(turn, answer)?,
+                Done::Answered { turn, answer } => {
+                    let (notes, input) = self.answered(turn, answer)?;
+                    let now_ms = self.engine.clock.now_ms();
+                    for note in notes {
+                        self.machine.handle(now_ms, note)?;
+                    }
+                    input
+                }
             },
         };
         self.machine.handle(self.engine.clock.now_ms(), input)?;
@@ -421,6 +407,8 @@ impl Driver<'_> {
     }
 
     async fn stop_work(&mut self) {
+        // First of all, so that a delegate that waits for its note hears that nobody keeps it.
+        self.wanted = None;
         if let Some(work) = self.work.take() {
             work.stop().await;
         }
@@ -436,10 +424,11 @@ impl Driver<'_> {
                 (Outcome::Escalated, Code::slug(instead_of.as_str()))
             }
             Stage::Awaiting { .. } => (Outcome::Escalated, Code::slug("awaits_human")),
+            Stage::Parked { until_ms: None, .. } => (Outcome::Escalated, Code::slug("parked")),
             _ => return None,
         };
         let delivered = self.delivered.clone();
-        let (run, is_edited) = (self.plan.run.clone(), self.is_edited);
-        Some(Ended { run, outcome, code, delivered, is_edited })
+        let (run, is_edited, result) = (self.plan.run.clone(), self.is_edited, self.result.clone());
+        Some(Ended { run, outcome, code, delivered, is_edited, result })
     }
 }

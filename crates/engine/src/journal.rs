@@ -8,6 +8,7 @@ use probity_core::{Digest, Entry, RunId};
 use probity_record::Chain;
 use probity_store::{AppendError, Batch, Store};
 use probity_verifier::{JudgeManifest, Manifest};
+use serde::de::DeserializeOwned;
 
 use crate::EngineError;
 use crate::content::{Blob, StoredClaim};
@@ -77,10 +78,19 @@ impl Journal {
         Manifest::from_bytes(&bytes).map_err(|error| damaged("manifest", digest, &error))
     }
 
+    /// Reads JSON content that the log names.
+    pub(crate) async fn json<T: DeserializeOwned>(
+        &self,
+        digest: Digest,
+        what: &'static str,
+    ) -> Result<T, EngineError> {
+        let bytes = self.blob(digest).await?;
+        serde_json::from_slice(&bytes).map_err(|error| damaged(what, digest, &error))
+    }
+
     /// Reads a claim that the log names.
     pub(crate) async fn claim(&self, digest: Digest) -> Result<StoredClaim, EngineError> {
-        let bytes = self.blob(digest).await?;
-        serde_json::from_slice(&bytes).map_err(|error| damaged("claim", digest, &error))
+        self.json(digest, "claim").await
     }
 
     /// Reads a text that the log names.

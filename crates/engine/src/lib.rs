@@ -12,6 +12,7 @@ mod error;
 mod hook;
 mod human;
 mod journal;
+mod notebook;
 mod payload;
 mod plan;
 mod police;
@@ -23,7 +24,7 @@ pub use driver::{Ended, Engine, Watch};
 pub use error::EngineError;
 pub use hook::{Handler, Hook, Reply, VerifyEvent, VerifyHook};
 pub use human::{Approval, Human};
-pub use plan::{Check, Decider, Plan};
+pub use plan::{Check, Correction, Decider, Plan};
 pub use report::{
     AttemptReport, CheckReport, DegradeReport, HookReport, Report, RewriteReport, SealReport,
 };

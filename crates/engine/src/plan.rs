@@ -59,6 +59,18 @@ pub struct Plan {
     pub judge: Arc<JudgeFiles>,
     /// Wall time of one attempt; `None` leaves it to the run's own bound.
     pub attempt_timeout: Option<Duration>,
+    /// How the delegate is told that its claim was not accepted.
+    pub correction: Correction,
+}
+
+/// How a delegate is told that its claim was not accepted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Correction {
+    /// In sentences, with every finding quoted: [`probity_core::feedback`].
+    #[default]
+    Findings,
+    /// As elements of data, for the answer to a tool call: [`probity_core::rejections`].
+    Rejections,
 }
 
 /// A check: what the machine knows of it, and the code that does it.
@@ -120,6 +132,7 @@ impl Plan {
             snapshot: SnapshotRules::default(),
             facts,
             attempt_timeout: None,
+            correction: Correction::default(),
         }
     }
 

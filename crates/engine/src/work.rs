@@ -17,6 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::Plan;
 use crate::content::{MAX_KEPT_BYTES, StoredFault};
 use crate::hook::{Hook, Reply, VerifyHook};
+use crate::notebook::Wanted;
 use crate::police::{Answer, belt, police};
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
@@ -26,10 +27,11 @@ const OVERRUN: Duration = Duration::from_millis(600);
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// What woke the driver.
-#[derive(Debug)]
 pub(crate) enum Wake {
     /// The work in flight is done.
     Done(Box<Done>),
+    /// The delegate at work wrote something down.
+    Note(Wanted),
     /// The time that the machine named has come.
     Timer,
     /// Someone wants the run to stop.

@@ -109,7 +109,7 @@ impl Delegation {
         }
         self.now_ms = now_ms;
         if !is_seal {
-            self.effects.push_back(Effect::Append(entries));
+            self.push_append(entries);
         }
         // A note supersedes nothing: the delegate that wrote it is at work.
         if !(is_note && matches!(self.fold.stage, Stage::Delegated { .. })) {
@@ -300,6 +300,20 @@ impl Delegation {
         self.fold.woken.as_ref()
     }
 
+    /// Model tokens that the run leaves to spend; `None` is unbounded.
+    #[must_use]
+    pub fn tokens_left(&self) -> Option<u64> {
+        let spent = self.fold.accounting.spent().tokens;
+        self.fold.policy.max_tokens.map(|max| max.saturating_sub(spent))
+    }
+
+    /// Tool calls that the run leaves to make; `None` is unbounded.
+    #[must_use]
+    pub fn tool_calls_left(&self) -> Option<u64> {
+        let spent = self.fold.accounting.spent().tool_calls;
+        self.fold.policy.max_tool_calls.map(|max| max.saturating_sub(spent))
+    }
+
     /// What all attempts spent.
     #[must_use]
     pub const fn usage(&self) -> Usage {
@@ -341,6 +355,14 @@ impl Delegation {
     fn record(&mut self, at_ms: u64, event: Event, entries: &mut Vec<Entry>) {
         self.fold.apply(at_ms, &event);
         entries.push(Entry { at_ms, event });
+    }
+
+    /// Entries of inputs that nothing was done between go into one append.
+    fn push_append(&mut self, entries: Vec<Entry>) {
+        match self.effects.back_mut() {
+            Some(Effect::Append(before)) => before.extend(entries),
+            _ => self.effects.push_back(Effect::Append(entries)),
+        }
     }
 
     fn push_pending(&mut self) {

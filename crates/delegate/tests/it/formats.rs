@@ -36,6 +36,7 @@ fn expected(name: &str) -> Answered {
         claim: serde_json::from_value::<Claim>(value["claim"].clone()).unwrap(),
         usage: serde_json::from_value::<Usage>(value["usage"].clone()).unwrap(),
         session: value["session"].as_str().map(str::to_owned),
+        notes: Vec::new(),
     }
 }
 

@@ -18,7 +18,6 @@ use std::time::Duration;
 use probity_core::Turn;
 use probity_delegate::{CommandConfig, CommandDelegate, Prompt, Request};
 use probity_sandbox::Launcher;
-use tokio_util::sync::CancellationToken;
 
 /// Long enough for a loaded machine; no test waits for it unless it fails.
 const PATIENCE: Duration = Duration::from_secs(30);

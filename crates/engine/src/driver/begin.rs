@@ -36,6 +36,7 @@ pub(super) struct Dispatch {
     pub(super) max_attempts: u32,
     pub(super) step: Option<Step>,
     pub(super) correction: Option<Turn>,
+    pub(super) is_replay: bool,
 }
 
 impl Driver<'_> {
@@ -134,12 +135,15 @@ impl Driver<'_> {
     }
 
     pub(super) async fn dispatch(&mut self, dispatch: Dispatch) -> Result<(), EngineError> {
-        let Dispatch { turn, attempt, max_attempts, step, correction } = dispatch;
+        let Dispatch { turn, attempt, max_attempts, step, correction, is_replay } = dispatch;
         let prompt = self.prompt(turn, step, correction).await?;
         if step != self.session_step {
             self.session = None;
             self.session_step = step;
         }
+        let answer = self.woken(turn).await?;
+        // What is in flight is stopped first: it takes the notebook of its dispatch along.
+        self.stop_work().await;
         let request = Request {
             run: self.plan.run.clone(),
             turn,
@@ -147,13 +151,16 @@ impl Driver<'_> {
             max_attempts,
             prompt,
             session: self.session.clone(),
+            is_replay,
+            notes: self.open_notes(),
+            budget: self.budget(),
+            answer,
             // The end of the run's own time is the machine's business: it stops the delegate and
             // says that the budget was the reason.
             timeout: self.plan.attempt_timeout,
             cancel: CancellationToken::new(),
         };
-        let delegate = self.delegate(step);
-        self.start(Work::dispatch(delegate, request)).await;
+        self.work = Some(Work::dispatch(self.delegate(step), request));
         Ok(())
     }
 
@@ -210,7 +217,7 @@ impl Driver<'_> {
             ..Prompt::default()
         };
         if let Some(turn) = rejected {
-            let text = correction(&self.machine, &self.journal, turn).await?;
+            let text = correction(&self.machine, &self.journal, turn, self.plan.correction).await?;
             prompt.correction = Some(text.into());
             prompt.last_response = Some(self.claim.response.as_str().into());
         }

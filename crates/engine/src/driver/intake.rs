@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use probity_core::{
     CheckIndex, Code, Fault, Finding, HookDecision, HookIndex, HookPoint, Input, Phase, Rewrite,
-    Turn, Verdict,
+    Turn, Usage, Verdict,
 };
-use probity_delegate::{Answered, DelegateError};
+use probity_delegate::{Answered, DelegateError, Parked};
 use probity_record::{claim_candidate, submission_id};
 use serde_json::{Map, Value};
 
 use super::Driver;
-use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredClaim, StoredFault};
+use super::noting::noted;
+use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredClaim, StoredFault, StoredParking};
 use crate::hook::Reply;
 use crate::police::Answer;
 use crate::work::{Observed, Sealed, Unreadable};
@@ -180,10 +181,12 @@ impl Driver<'_> {
         &mut self,
         turn: Turn,
         answer: Result<Answered, DelegateError>,
-    ) -> Result<Input, EngineError> {
+    ) -> Result<(Vec<Input>, Input), EngineError> {
         let mut blobs = Vec::new();
+        let mut notes = Vec::new();
         let input = match answer {
-            Ok(Answered { claim, usage, session }) => {
+            Ok(Answered { claim, usage, session, notes: written }) => {
+                notes.extend(written.into_iter().map(|note| noted(turn, note, &mut blobs)));
                 let session = session.or(self.session.take());
                 let stored = StoredClaim { claim, session };
                 let bytes = serde_json::to_vec(&stored)?;
@@ -200,10 +203,17 @@ impl Driver<'_> {
                         submission: submission_id(&self.plan.run, turn, &candidate),
                         candidate,
                         claim: content::keep(&mut blobs, bytes),
-                        work: self.machine.usage().plus(usage).tool_calls,
+                        work: self.work_behind(&notes, usage),
                         usage,
                     }
                 }
+            }
+            // It is asked again: the crash of a delegate is no statement about its work.
+            Err(DelegateError::Lost { .. }) => Input::Resume,
+            Err(DelegateError::Parked(Parked { key, until_ms, question })) => {
+                let stored = StoredParking { key, question };
+                let detail = content::keep_json(&mut blobs, &stored)?;
+                Input::Parked { turn, until_ms, detail }
             }
             Err(error) => {
                 let stored = StoredFault::new(&error.to_string(), None);
@@ -212,7 +222,16 @@ impl Driver<'_> {
             }
         };
         self.journal.stage(blobs);
-        Ok(input)
+        Ok((notes, input))
+    }
+
+    /// Completed tool calls up to a claim, as one growing number.
+    fn work_behind(&self, notes: &[Input], usage: Usage) -> u64 {
+        let noted = notes.iter().filter_map(|note| match note {
+            Input::Noted { usage, .. } => Some(*usage),
+            _ => None,
+        });
+        noted.fold(self.machine.usage().plus(usage), Usage::plus).tool_calls
     }
 }
 
