@@ -344,7 +344,7 @@ impl reqwest::dns::Resolve for NoResolver {
 }
 
 /// Reads a URL and refuses what no policy could allow.
-fn parse(text: &str) -> Result<Url, EgressError> {
+pub(crate) fn parse(text: &str) -> Result<Url, EgressError> {
     let url = Url::parse(text).map_err(|_| bad(text, "not a URL"))?;
     fetchable(url)
 }
@@ -381,13 +381,13 @@ fn bad(url: &str, why: &'static str) -> EgressError {
     EgressError::BadUrl { url: url.chars().take(200).collect(), why }
 }
 
-fn shown_host(url: &Url) -> String {
+pub(crate) fn shown_host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The words of the first cause; the outer layers repeat the URL.
-fn innermost(error: &reqwest::Error) -> String {
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

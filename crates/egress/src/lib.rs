@@ -22,6 +22,7 @@ mod address;
 mod client;
 mod error;
 mod policy;
+mod provider;
 mod resolver;
 mod rule;
 #[cfg(feature = "test-util")]
@@ -32,5 +33,6 @@ pub use address::{REFUSED_RANGES, RefusedRange, refused_range};
 pub use client::{Client, Method, Request, Response};
 pub use error::{Denial, EgressError, Unreachable};
 pub use policy::{EgressPolicy, PolicyError};
+pub use provider::{Answer, ProviderClient};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{HostRule, PrivateRule, RuleError};

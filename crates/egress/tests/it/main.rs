@@ -5,6 +5,7 @@
 mod address;
 mod guard;
 mod limits;
+mod provider;
 mod redirect;
 mod rule;
 mod tls;
