@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// One read from the pipe. The pipe itself holds 64 KiB by default.
-const CHUNK_BYTES: usize = 64 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What a command wrote to one stream. At most `max_output_bytes` are held; the rest is read,
 /// counted and dropped. Bytes are as written: NUL and invalid UTF-8 included.
@@ -55,7 +55,7 @@ impl Captured {
 }
 
 /// Collects a stream: the first half of the bound as head, a ring of the second half as tail.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -76,7 +76,7 @@ impl Capture {
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total_bytes = self.total_bytes.saturating_add(bytes.len() as u64);
         let room = self.max_head.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::capture::{Capture, drain};
 use crate::keeper::{Keeper, STOPPED_CHECK};
 use crate::launcher::Containment;
-use crate::order::{Order, Report};
+use crate::order::{Order, Report, STARTED};
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// How long the helper goes on killing before it reports survivors.
@@ -26,7 +26,7 @@ pub(crate) const KILL_BOUND: Duration = Duration::from_secs(10);
 const ANSWER_BOUND: Duration = Duration::from_secs(10);
 
 /// How long a stream may stay open after everything is dead: only a survivor can hold it.
-const EOF_BOUND: Duration = Duration::from_secs(1);
+pub(crate) const EOF_BOUND: Duration = Duration::from_secs(1);
 
 /// The helper's answer is one short line.
 const MAX_ANSWER_BYTES: u64 = 1024;
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     if spawn.cancel.is_cancelled() {
         return Ok(never_started());
     }
-    let (control, keeper, mut child) = start(spawn, helper, prefix)?;
+    let (control, keeper, mut child) = start(spawn, helper, prefix, None)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut out = Capture::new(spawn.max_stdout_bytes);
     let mut err = Capture::new(spawn.max_stderr_bytes);
@@ -61,30 +61,96 @@ pub(crate) async fn run(
         }
         told
     };
+    let finished = conclude(spawn, keeper, &mut child, stop, report).await?;
+    let (stdout, stderr) = (out.finish(), err.finish());
+    Ok(Finished { stdout, stderr, elapsed: started.elapsed(), ..finished })
+}
+
+/// A helper whose command is started and talks over a socket of the caller.
+pub(crate) struct Open {
+    control: UnixStream,
+    keeper: Keeper,
+    child: Child,
+    started: Instant,
+}
+
+impl Open {
+    /// Starts the command with `socket` as standard input and output.
+    pub(crate) async fn start(
+        spawn: &Spawn,
+        helper: &Path,
+        prefix: &[OsString],
+        socket: OwnedFd,
+    ) -> Result<Self, SandboxError> {
+        let started = Instant::now();
+        let (mut control, keeper, mut child) = start(spawn, helper, prefix, Some(socket))?;
+        let first = timeout(ANSWER_BOUND, first_line(&mut control)).await;
+        let report = match first.as_deref() {
+            Ok(line) if line == STARTED.as_bytes() => {
+                return Ok(Self { control, keeper, child, started });
+            }
+            Ok(line) => {
+                let status = timeout(ANSWER_BOUND, child.wait()).await;
+                believe(line, status.ok().and_then(Result::ok))
+            }
+            Err(_) => Err("it does not answer"),
+        };
+        // A command that ended without having started is no end to tell of.
+        let ended = conclude(spawn, keeper, &mut child, None, report).await?;
+        Err(SandboxError::Helper {
+            detail: format!("it tells of an end before a start: {ended:?}"),
+        })
+    }
+
+    pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.child.stderr.take()
+    }
+
+    /// Waits for the command's end, or brings it about as [`Spawn::run`] does.
+    pub(crate) async fn end(self, spawn: &Spawn) -> Result<Finished, SandboxError> {
+        let Self { control, keeper, mut child, started } = self;
+        let (stop, report) = converse(spawn, control, &keeper, &mut child, started).await;
+        let finished = conclude(spawn, keeper, &mut child, stop, report).await?;
+        Ok(Finished { elapsed: started.elapsed(), ..finished })
+    }
+}
+
+/// Up to the end of the first line, or to the end; byte by byte, because what follows is for another.
+async fn first_line(control: &mut UnixStream) -> Vec<u8> {
+    let mut line = Vec::new();
+    let mut bytes = control.take(MAX_ANSWER_BYTES);
+    while let Ok(byte) = bytes.read_u8().await {
+        line.push(byte);
+        if byte == b'\n' {
+            break;
+        }
+    }
+    line
+}
+
+/// What the helper's report means. Its streams and time are for the caller to fill in.
+async fn conclude(
+    spawn: &Spawn,
+    keeper: Keeper,
+    child: &mut Child,
+    stop: Option<Ended>,
+    report: Result<Report, &'static str>,
+) -> Result<Finished, SandboxError> {
     let report = match report {
         Ok(report) => report,
-        Err(broken) => return Err(give_up(keeper, &mut child, broken).await),
+        Err(broken) => return Err(give_up(keeper, child, broken).await),
     };
     keeper.release();
-    let (status, strays, survivors) = match report {
-        Report::Done { status, strays, survivors } => (status, strays, survivors),
-        Report::NotStarted { errno } => {
-            return Err(spawn.start_error(io::Error::from_raw_os_error(errno)));
+    match report {
+        Report::Done { status, strays, survivors } => {
+            Ok(Finished { ended: ended(status, stop)?, strays, survivors, ..never_started() })
         }
+        Report::NotStarted { errno } => Err(spawn.start_error(io::Error::from_raw_os_error(errno))),
         Report::Unable { errno } => {
             let why = io::Error::from_raw_os_error(errno);
-            return Err(SandboxError::Helper { detail: format!("it cannot contain: {why}") });
+            Err(SandboxError::Helper { detail: format!("it cannot contain: {why}") })
         }
-    };
-    Ok(Finished {
-        ended: ended(status, stop)?,
-        stdout: out.finish(),
-        stderr: err.finish(),
-        elapsed: started.elapsed(),
-        containment: Containment::Tree,
-        strays,
-        survivors,
-    })
+    }
 }
 
 /// The result for a command that was cancelled before it was started.
@@ -112,6 +178,7 @@ fn start(
     spawn: &Spawn,
     helper: &Path,
     prefix: &[OsString],
+    socket: Option<OwnedFd>,
 ) -> Result<(UnixStream, Keeper, Child), SandboxError> {
     let refused = |source| SandboxError::HelperStart { program: helper.to_path_buf(), source };
     let order = Order {
@@ -119,6 +186,7 @@ fn start(
         linger: spawn.linger,
         term_grace: spawn.term_grace,
         limits: spawn.limits,
+        duplex: socket.is_some(),
         prefix_len: if spawn.limits.is_empty() { 0 } else { prefix.len() },
     };
     let (ours, theirs) = StdUnixStream::pair().map_err(refused)?;
@@ -130,7 +198,8 @@ fn start(
         command.args(prefix);
     }
     command.arg(&spawn.program).args(&spawn.args);
-    command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(OwnedFd::from(theirs)).stderr(Stdio::piped());
+    command.stdout(socket.map_or_else(Stdio::piped, Stdio::from));
     // The builder holds the helper's end of the socket and ends with this function: while it lives,
     // the helper's death is not seen as end of file.
     let (keeper, child) = Keeper::start(&mut command).map_err(refused)?;

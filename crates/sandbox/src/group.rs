@@ -1,11 +1,12 @@
 //! Running a command from this process: the fallback for embedders without a helper.
 
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncWriteExt;
-use tokio::process::Child;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::process::{Child, ChildStderr};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::capture::Capture;
 use crate::drive::{KILL_BOUND, never_started, read_both};
@@ -16,6 +17,10 @@ use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 struct Group(Option<Pid>);
 
 impl Group {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
             // Nothing left to signal is what is wanted.
@@ -44,7 +49,7 @@ pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|source| spawn.start_error(source))?;
     drop(command);
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let group = Group::of(&child);
     let mut out = Capture::new(spawn.max_stdout_bytes);
     let mut err = Capture::new(spawn.max_stderr_bytes);
     let ended = {
@@ -88,6 +93,47 @@ pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
         strays: 0,
         survivors: 0,
     })
+}
+
+/// A command that is started and talks over a socket of the caller.
+pub(crate) struct Open {
+    child: Child,
+    group: Group,
+    started: Instant,
+}
+
+impl Open {
+    /// Starts the command with `socket` as standard input and output.
+    pub(crate) fn start(spawn: &Spawn, socket: OwnedFd) -> Result<Self, SandboxError> {
+        if !spawn.limits.is_empty() {
+            return Err(SandboxError::Unsupported { what: "a limit on resources" });
+        }
+        let started = Instant::now();
+        let mut command = spawn.base(&spawn.program);
+        command.args(&spawn.args).process_group(0);
+        let stdin = socket.try_clone().map_err(|source| spawn.start_error(source))?;
+        command.stdin(stdin).stdout(socket).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|source| spawn.start_error(source))?;
+        let group = Group::of(&child);
+        Ok(Self { child, group, started })
+    }
+
+    pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.child.stderr.take()
+    }
+
+    /// Waits for the command's end, or brings it about as [`Spawn::run`] does.
+    pub(crate) async fn end(mut self, spawn: &Spawn) -> Result<Finished, SandboxError> {
+        let ended = wait(spawn, &mut self.child, &self.group, self.started).await;
+        if matches!(ended, Ok(Ended::Exited(_))) {
+            sleep(spawn.linger).await;
+        }
+        drop(self.group);
+        let ended = ended
+            .map_err(|source| SandboxError::Watch { program: spawn.program_text(), source })?;
+        let (elapsed, containment) = (self.started.elapsed(), Containment::Group);
+        Ok(Finished { ended, elapsed, containment, ..never_started() })
+    }
 }
 
 async fn wait(

@@ -6,6 +6,8 @@
 //! is dead before [`Spawn::run`] returns, and also when the caller itself is killed. Processes that
 //! the command asks *others* to start (an init system, a container daemon, `at`) are out of reach.
 //!
+//! [`Spawn::run`] runs a command to its end; [`Spawn::start`] starts one that is talked to.
+//!
 //! A command can kill or stop its helper, which runs as the same user. That is an error, never a
 //! result, and what the helper leaves is killed from here: with the first helper the calling process
 //! becomes a subreaper itself, and afterwards its children in sessions other than its own, that
@@ -17,6 +19,7 @@
 //! Linux only: the helper stands on subreapers and `/proc`.
 
 mod capture;
+mod child;
 mod descendants;
 mod drive;
 mod group;
@@ -28,6 +31,7 @@ mod procfs;
 mod spawn;
 
 pub use capture::Captured;
+pub use child::{Child, ChildStdin, ChildStdout};
 pub use helper::exec_main;
 pub use launcher::{Containment, Launcher};
 pub use spawn::{

@@ -14,6 +14,9 @@ pub(crate) struct Order {
     pub(crate) linger: Duration,
     pub(crate) term_grace: Duration,
     pub(crate) limits: Limits,
+    /// Standard output is a socket that is the command's standard input too, and the helper says
+    /// [`STARTED`] before it waits.
+    pub(crate) duplex: bool,
     /// How many of the following arguments lead back to this helper. Only used with limits.
     pub(crate) prefix_len: usize,
 }
@@ -22,8 +25,9 @@ impl Order {
     pub(crate) fn encode(&self) -> String {
         let ms = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
         format!(
-            "stdin={},linger_ms={},grace_ms={},prefix={}{}",
+            "stdin={},duplex={},linger_ms={},grace_ms={},prefix={}{}",
             self.stdin_bytes,
+            u8::from(self.duplex),
             ms(self.linger),
             ms(self.term_grace),
             self.prefix_len,
@@ -38,6 +42,7 @@ impl Order {
             let value: u64 = value.parse().ok()?;
             match key {
                 "stdin" => order.stdin_bytes = usize::try_from(value).ok()?,
+                "duplex" => order.duplex = value == 1,
                 "linger_ms" => order.linger = Duration::from_millis(value),
                 "grace_ms" => order.term_grace = Duration::from_millis(value),
                 "prefix" => order.prefix_len = usize::try_from(value).ok()?,
@@ -63,6 +68,9 @@ fn encode_limits(limits: &Limits) -> String {
     .filter_map(|(key, value)| value.map(|value| format!(",{key}={value}")))
     .collect()
 }
+
+/// What the helper of a duplex command says first, when the command has started.
+pub(crate) const STARTED: &str = "started\n";
 
 /// What the helper answers: one line, when everything is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +142,7 @@ mod tests {
                 linger: Duration::from_millis(8),
                 term_grace: Duration::from_millis(9),
                 limits,
+                duplex: !limits.is_empty(),
                 prefix_len: 3,
             };
             assert_eq!(Order::parse(&order.encode()), Some(order));

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Captured;
+use crate::child::Child;
 use crate::launcher::{Containment, Launcher};
 use crate::{drive, group};
 
@@ -209,6 +210,21 @@ impl Spawn {
             Launcher::Helper { program, prefix } => drive::run(self, program, prefix).await,
             Launcher::InProcess => group::run(self).await,
         }
+    }
+
+    /// Starts the command and hands over its standard input and output, for programs that serve.
+    ///
+    /// It ends by itself, by [`Child::kill`], by [`Spawn::cancel`], when the [`Child`] is dropped, and
+    /// at the latest after [`MAX_TIMEOUT`]; [`Spawn::timeout`] and [`Spawn::stdin`] do not apply. Of
+    /// standard error at most [`Spawn::max_stderr_bytes`] are held. Needs a Tokio runtime, which must
+    /// live as long as the child.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when the command did not start. With limits, a program that cannot be
+    /// started may be told by [`Child::wait`] instead.
+    pub async fn start(&self, launcher: &Launcher) -> Result<Child, SandboxError> {
+        self.check()?;
+        Child::start(self, launcher).await
     }
 
     fn check(&self) -> Result<(), SandboxError> {

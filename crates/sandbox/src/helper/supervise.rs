@@ -21,7 +21,7 @@ use rustix::process::{
 use super::limit;
 use crate::descendants;
 use crate::drive::KILL_BOUND;
-use crate::order::{Order, Report, proc_fd};
+use crate::order::{Order, Report, STARTED, proc_fd};
 use crate::spawn::Status;
 
 /// What the threads see. Each is sent at most once.
@@ -73,14 +73,29 @@ fn supervise(
         None => Command::new(program),
     };
     command.args(args).process_group(0);
-    command.stdin(if order.stdin_bytes == 0 { Stdio::null() } else { Stdio::piped() });
+    command.stdin(match stdin_of(order) {
+        Ok(stdin) => stdin,
+        Err(error) => return Report::Unable { errno: errno(&error) },
+    });
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return Report::NotStarted { errno: errno(&error) },
     };
     let pid = i32::try_from(child.id()).unwrap_or_default();
     watch.begin(pid, child.stdin.take());
+    if order.duplex {
+        // A caller that is gone does not read it; the end of the socket says so too.
+        let _ = wire.write_all(STARTED.as_bytes());
+    }
     end(order, pid, &watch.seen, failure, control)
+}
+
+fn stdin_of(order: &Order) -> io::Result<Stdio> {
+    Ok(match (order.duplex, order.stdin_bytes) {
+        (true, _) => io::stdout().as_fd().try_clone_to_owned()?.into(),
+        (false, 0) => Stdio::null(),
+        (false, _) => Stdio::piped(),
+    })
 }
 
 fn errno(error: &io::Error) -> i32 {

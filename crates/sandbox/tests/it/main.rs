@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
 
 mod bounds;
+mod child;
 mod contain;
 mod hostile;
 mod parent;
