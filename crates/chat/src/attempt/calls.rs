@@ -1,0 +1,264 @@
+//! Making the calls of one answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use probity_delegate::{DelegateError, Parked};
+use serde_json::Value;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::{Attempt, opening};
+use crate::conversation::{CallState, OpenCall};
+use crate::{
+    ChatEvent, ChatNote, Interrupted, Tool, ToolContext, ToolError, ToolOutput, ToolReply, Wait,
+    cut, wait,
+};
+
+/// The most calls of one answer that are looked at.
+const MAX_CALLS: usize = 128;
+
+const TOO_MANY: &str = "not executed: too many calls in one answer; call it again";
+
+const BUDGET_USED_UP: &str = "not executed: budget used up: hand in your output";
+
+const ANOTHER_WAITS: &str = "not done: another call of the same answer waits; call it again";
+
+/// A call that is about to be made.
+struct Planned {
+    open: OpenCall,
+    tool: Arc<dyn Tool>,
+    arguments: Value,
+    context: ToolContext,
+}
+
+/// A call that wants to wait, with its place in the answer.
+type Parking = (usize, OpenCall, Wait);
+
+impl Attempt<'_> {
+    /// Brings every open call to an answer, or parks the run.
+    pub(super) async fn make_calls(&mut self) -> Result<(), DelegateError> {
+        let open = self.conversation.open().to_vec();
+        let mut left = self.budget().tool_calls;
+        let mut waiting = None;
+        let mut plan = Vec::new();
+        for (index, open) in open.into_iter().enumerate() {
+            if matches!(open.state, CallState::Ran(_) | CallState::Given(_)) {
+                continue;
+            }
+            if self.is_output(&open.call) {
+                let words = self.invalid_output(&open.call.arguments);
+                self.conversation.give(&open.call.id, ToolOutput::error(words));
+            } else if index >= MAX_CALLS {
+                self.conversation.give(&open.call.id, ToolOutput::error(TOO_MANY));
+            } else if left == Some(0) {
+                self.conversation.give(&open.call.id, ToolOutput::error(BUDGET_USED_UP));
+            } else {
+                left = left.map(|left| left - 1);
+                match self.parked(&open) {
+                    Some(parked) => waiting = waiting.or(Some(parked)),
+                    None => plan.extend(self.plan(open).await?.map(|planned| (index, planned))),
+                }
+            }
+        }
+        let parking = self.run_planned(plan).await?;
+        match self.park(waiting, parking).await? {
+            Some(parked) => Err(DelegateError::Parked(parked)),
+            None => Ok(()),
+        }
+    }
+
+    /// The wait of a call that is not over.
+    fn parked(&self, open: &OpenCall) -> Option<Parked> {
+        let CallState::Parked { key, until_ms, question } = &open.state else { return None };
+        if self.request.answer.as_ref().is_some_and(|answer| answer.key == *key) {
+            return None;
+        }
+        Some(Parked { key: key.clone(), until_ms: *until_ms, question: question.clone() })
+    }
+
+    /// How a call is made; `None` if it was answered instead.
+    async fn plan(&mut self, mut open: OpenCall) -> Result<Option<Planned>, DelegateError> {
+        let (tool, arguments) =
+            match self.delegate.tools.admit(&open.call.name, &open.call.arguments) {
+                Ok(admitted) => admitted,
+                Err(words) => {
+                    self.count(&open, words);
+                    return Ok(None);
+                }
+            };
+        let was_interrupted = match &open.state {
+            CallState::Parked { .. } => {
+                // The wait is over: this is its answer.
+                let answer =
+                    self.request.answer.as_ref().map(|a| a.value.clone()).unwrap_or_default();
+                let call_id = open.call.id.clone();
+                let resumed = ChatNote::Resumed { call_id, answer: answer.clone() };
+                self.keep(resumed, 0).await?;
+                open.state = CallState::Resumed { answer };
+                false
+            }
+            _ => self.is_inherited,
+        };
+        if was_interrupted && tool.interrupted() == Interrupted::Tell {
+            self.count(&open, opening::INTERRUPTED.to_owned());
+            return Ok(None);
+        }
+        let context = self.context(&open, was_interrupted);
+        Ok(Some(Planned { open, tool, arguments, context }))
+    }
+
+    fn context(&self, open: &OpenCall, is_replay: bool) -> ToolContext {
+        let (request, config) = (self.request, &self.delegate.config);
+        let answer = match &open.state {
+            CallState::Resumed { answer } => Some(answer.clone()),
+            _ => None,
+        };
+        ToolContext {
+            run: request.run.clone(),
+            turn: request.turn,
+            attempt: request.attempt,
+            call_id: open.call.id.clone(),
+            is_replay,
+            answer,
+            now_ms: (config.now_ms)(),
+            shared: config.shared.clone(),
+            cancel: self.cancel.child_token(),
+        }
+    }
+
+    /// Answers a call that was not made and counts it all the same.
+    fn count(&mut self, open: &OpenCall, words: String) {
+        self.conversation.give(&open.call.id, ToolOutput::error(words));
+        self.uncounted = self.uncounted.saturating_add(1);
+        self.spent.tool_calls = self.spent.tool_calls.saturating_add(1);
+    }
+
+    /// Makes calls beside each other, and writes each result down as it comes. Which of them want to
+    /// wait, in the order of the answer.
+    async fn run_planned(
+        &mut self,
+        plan: Vec<(usize, Planned)>,
+    ) -> Result<Vec<Parking>, DelegateError> {
+        let max_parallel = self.delegate.config.max_parallel_calls.max(1);
+        let mut plan = plan.into_iter();
+        let mut at_work: HashMap<Id, (usize, OpenCall)> = HashMap::new();
+        let mut tasks = JoinSet::new();
+        let mut parking = Vec::new();
+        loop {
+            while tasks.len() < max_parallel
+                && let Some((index, planned)) = plan.next()
+            {
+                let open = planned.open.clone();
+                self.event(&ChatEvent::ToolStarted { name: open.call.name.clone() });
+                let task = tasks.spawn(make(planned.tool, planned.context, planned.arguments));
+                at_work.insert(task.id(), (index, open));
+            }
+            let Some(joined) = tasks.join_next_with_id().await else { break };
+            let (id, reply) = ended(joined);
+            let Some((index, open)) = at_work.remove(&id) else { continue };
+            match reply {
+                Ok(ToolReply::Done(output)) => self.came_back(&open, output).await?,
+                Err(ToolError::Failed { message }) => {
+                    self.came_back(&open, ToolOutput::error(message)).await?;
+                }
+                Err(ToolError::Fatal { message }) => {
+                    self.finished(&open, true);
+                    let message = format!("the tool `{}` gave up: {message}", open.call.name);
+                    return Err(DelegateError::Failed { message });
+                }
+                Ok(ToolReply::Park(wait)) => {
+                    self.finished(&open, false);
+                    parking.push((index, open, wait));
+                }
+            }
+        }
+        parking.sort_by_key(|(index, ..)| *index);
+        Ok(parking)
+    }
+
+    async fn came_back(
+        &mut self,
+        open: &OpenCall,
+        output: ToolOutput,
+    ) -> Result<(), DelegateError> {
+        self.finished(open, output.is_error);
+        self.note_result(open, output).await
+    }
+
+    async fn note_result(
+        &mut self,
+        open: &OpenCall,
+        output: ToolOutput,
+    ) -> Result<(), DelegateError> {
+        let max_bytes = self.delegate.config.max_result_bytes;
+        let content = cut::in_the_middle(&output.content, max_bytes).into_owned();
+        let output = ToolOutput { content, is_error: output.is_error };
+        self.keep(ChatNote::Tool { call_id: open.call.id.clone(), output }, 1).await
+    }
+
+    fn finished(&self, open: &OpenCall, is_error: bool) {
+        self.event(&ChatEvent::ToolFinished { name: open.call.name.clone(), is_error });
+    }
+
+    /// Lets the first call wait that wants to, unless one waits already; the others are told to come
+    /// again. The wait, if there is one.
+    async fn park(
+        &mut self,
+        mut waiting: Option<Parked>,
+        parking: Vec<Parking>,
+    ) -> Result<Option<Parked>, DelegateError> {
+        for (_, open, wait) in parking {
+            if waiting.is_some() {
+                self.note_result(&open, ToolOutput::error(ANOTHER_WAITS)).await?;
+                continue;
+            }
+            match wait::resolve(&wait, (self.delegate.config.now_ms)()) {
+                Err(words) => self.note_result(&open, ToolOutput::error(words)).await?,
+                Ok((until_ms, question)) => {
+                    let key = self.conversation.wait_key(&open);
+                    let parked = Parked { key, until_ms, question };
+                    self.keep(parked_note(&open, &parked), 0).await?;
+                    waiting = Some(parked);
+                }
+            }
+        }
+        Ok(waiting)
+    }
+}
+
+fn parked_note(open: &OpenCall, parked: &Parked) -> ChatNote {
+    ChatNote::Parked {
+        call_id: open.call.id.clone(),
+        key: parked.key.clone(),
+        until_ms: parked.until_ms,
+        question: parked.question.clone(),
+    }
+}
+
+/// One call, and the tool's own look at what came of it.
+async fn make(
+    tool: Arc<dyn Tool>,
+    context: ToolContext,
+    arguments: Value,
+) -> Result<ToolReply, ToolError> {
+    let reply = tool.call(&context, arguments.clone()).await?;
+    match &reply {
+        ToolReply::Done(output) if !output.is_error => {
+            match tool.verify(&context, &arguments, output).await {
+                Ok(()) => Ok(reply),
+                Err(words) => Ok(ToolReply::Done(ToolOutput::error(words))),
+            }
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// A panic in a tool is its failure. What it said is for the log of the process, not for the model.
+fn ended(
+    joined: Result<(Id, Result<ToolReply, ToolError>), JoinError>,
+) -> (Id, Result<ToolReply, ToolError>) {
+    joined.unwrap_or_else(|error| {
+        let message = "the tool broke down; its result is not known".to_owned();
+        (error.id(), Err(ToolError::Failed { message }))
+    })
+}
