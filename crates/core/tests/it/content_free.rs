@@ -3,8 +3,8 @@
 
 use probity_core::{
     Answer, CheckDecl, CheckIndex, Counting, Discrimination, Drift, Entry, Event, Feature, Finding,
-    HookDecision, HookDecl, HookIndex, HookPoint, Judgement, OnFailure, Outcome, Phase, Policy,
-    RedFirst, Rung, Step, Terms, Tier, Trigger, Usage, VerdictKind,
+    HookDecision, HookDecl, HookIndex, HookPoint, Judgement, NoteKind, OnFailure, Outcome, Phase,
+    Policy, RedFirst, Rung, Step, Terms, Tier, Trigger, Usage, VerdictKind,
 };
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ fn events() -> Vec<Event> {
         criteria: vec![code("exists"), code("min-bytes.1")],
         confidence_bp: Some(9_999),
         evidence: Some(d(41)),
+        metadata: Some(d(43)),
         output: Some(d(42)),
     };
     let policy = Policy {
@@ -109,6 +110,10 @@ fn events() -> Vec<Event> {
         Event::DelegateDispatched { turn: turn(0), attempt: 1, step: None },
         Event::DelegateDispatched { turn: turn(0), attempt: 1, step: Some(Step::RulesOnly) },
         Event::HookCalled { hook: HookIndex(0), turn: turn(0) },
+        Event::DelegateParked { turn: turn(0), until_ms: Some(1_764_000_000_000), detail: d(21) },
+        Event::DelegateParked { turn: turn(0), until_ms: None, detail: d(21) },
+        Event::DelegateWoken { turn: turn(0), answer: Some(d(22)) },
+        Event::DelegateWoken { turn: turn(0), answer: None },
         Event::ClaimReceived {
             turn: turn(0),
             submission: submission(turn(0)),
@@ -133,6 +138,10 @@ fn events() -> Vec<Event> {
         ended(false),
         Event::Sealed { outcome: Outcome::Verified },
     ];
+    for kind in [NoteKind::Model, NoteKind::Tool, NoteKind::Session] {
+        let usage = Usage { tokens: 23, tool_calls: 24 };
+        events.push(Event::DelegateNoted { turn: turn(0), kind, content: d(25), usage });
+    }
     events.extend(decisions().map(|decision| Event::HookAnswered {
         hook: HookIndex(1),
         decision,
@@ -181,7 +190,7 @@ fn entries() -> Vec<Entry> {
 #[test]
 fn every_kind_of_event_is_here() {
     let names: std::collections::BTreeSet<_> = events().iter().map(Event::name).collect();
-    assert_eq!(names.len(), 20);
+    assert_eq!(names.len(), 23);
     for event in events() {
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["type"], event.name());
@@ -197,7 +206,7 @@ fn every_event_reads_back_as_it_was_written() {
 }
 
 /// Keys whose value is a word of a closed set, with the sets.
-const WORDS: [(&str, &str); 20] = [
+const WORDS: [(&str, &str); 22] = [
     ("type", "run.opened world.observed world.unreadable check.started check.red"),
     ("type", "delegate.dispatched delegate.failed claim.received check.finished verdict.merged"),
     ("type", "run.resumed run.escalated run.answered outcome.decided run.sealed"),
@@ -207,6 +216,8 @@ const WORDS: [(&str, &str); 20] = [
     ("judgement", "pass revise fail inconclusive fault unverified"),
     ("discrimination", "discriminating non_discriminating not_assessed exempt"),
     ("type", "hook.called hook.answered degrade.chosen check.awaits check.answered"),
+    ("type", "delegate.noted delegate.parked delegate.woken"),
+    ("kind", "model tool session"),
     ("subject", "world claim hook human"),
     ("point", "delegation.pre attempt.start attempt.end delegation.post"),
     ("action", "allow not_applicable block modify inconclusive fault"),
@@ -223,8 +234,8 @@ const WORDS: [(&str, &str); 20] = [
     ),
 ];
 /// Keys whose value is a digest.
-const DIGESTS: &str =
-    "request manifest judge detail candidate claim reason evidence output by envelope to delta";
+const DIGESTS: &str = "request manifest judge detail candidate claim reason evidence metadata output by \
+     envelope to delta content answer";
 /// Keys whose value is a checked name.
 const NAMES: &str = "run submission id code criteria blocked";
 

@@ -15,6 +15,7 @@ mod escalation;
 mod hooks;
 mod human;
 mod merge_table;
+mod notes;
 mod outcomes;
 mod replay;
 mod retry;

@@ -38,16 +38,27 @@ proptest! {
     ) {
         let policy = Policy { max_interruptions: 1_000, ..charter.policy };
         let mut rig = Rig::of(Charter { policy, ..charter });
+        let mut pending = rig.due.clone();
         for step in &steps {
             rig.wait(step.wait_ms);
             let input = input(&mut rig, step);
+            let is_note = matches!(input, Input::Noted { .. });
             if rig.feed(input) == Ok(Handled::Accepted) {
+                // A note leaves what was asked for before it as it is.
+                if !(is_note && rig.due.is_empty()) {
+                    pending.clone_from(&rig.due);
+                }
                 let mut resumed = rig.clone();
                 resumed.machine = Delegation::replay(&rig.log).unwrap();
                 match resumed.feed(Input::Resume) {
-                    // The time of a human who is asked may have ended.
-                    Ok(handled) if matches!(rig.machine.stage(), Stage::Awaiting { .. }) => {
-                        let is_same = resumed.due == rig.due;
+                    // The time of a human who is asked, or of a wait, may have ended.
+                    Ok(handled)
+                        if matches!(
+                            rig.machine.stage(),
+                            Stage::Awaiting { .. } | Stage::Parked { .. }
+                        ) =>
+                    {
+                        let is_same = resumed.due == pending;
                         prop_assert_eq!(is_same, handled == Handled::Unchanged);
                     }
                     // The next try of an inconclusive check may have come due.
@@ -56,7 +67,7 @@ proptest! {
                         prop_assert!(resumed.due.iter().all(|effect| !is_replay(effect)));
                     }
                     Ok(_) => {
-                        prop_assert_eq!(plain(&resumed.due), plain(&rig.due));
+                        prop_assert_eq!(plain(&resumed.due), plain(&pending));
                         prop_assert!(resumed.due.iter().all(is_replay));
                     }
                     Err(_) => {
@@ -126,7 +137,7 @@ fn is_counted(event: &Event) -> bool {
     matches!(event, Event::VerdictMerged { counted: true, .. })
 }
 
-/// A run with one of everything: red check, retry, rejection, crash, pass, seal.
+/// A run with one of everything: red check, note, waits, retry, rejection, crash, pass, seal.
 fn full() -> Rig {
     let mut rig = Rig::open(
         Policy { wall_ms: Some(90_000), ..Policy::default() },
@@ -134,6 +145,9 @@ fn full() -> Rig {
     );
     rig.usage = Usage { tokens: 5, tool_calls: 1 };
     rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
+    rig.note(80, Usage { tokens: 7, tool_calls: 0 }).wait(10).park(Some(1_000));
+    rig.timer().unwrap();
+    rig.wait(10).park(None).wait(10).wake().wait(10).note(81, Usage::default()).wait(10);
     rig.turn(1, &[pass(), inconclusive()]);
     rig.timer().unwrap();
     rig.finish(revise()).wait(10).crash().wait(10);
@@ -211,15 +225,18 @@ fn every_entry_that_is_dropped_doubled_or_swapped_is_missed() {
             let mut dropped = rig.log.clone();
             let gone = dropped.remove(at);
             let is_missed = Delegation::replay(&dropped).is_err();
-            // Without its last entry a log is the log of a run that goes on, and an interruption that
-            // nobody recorded was none.
-            let is_legal = at == length - 1 || matches!(gone.event, Event::RunResumed { .. });
+            // Without its last entry a log is the log of a run that goes on, an interruption that nobody
+            // recorded was none, and nobody need write a note.
+            let is_extra =
+                matches!(gone.event, Event::RunResumed { .. } | Event::DelegateNoted { .. });
+            let is_legal = at == length - 1 || is_extra;
             assert_eq!(is_missed, !is_legal, "without entry {at}, {}", gone.event.name());
 
             let mut doubled = rig.log.clone();
             doubled.insert(at, gone.clone());
-            assert!(
+            assert_eq!(
                 Delegation::replay(&doubled).is_err(),
+                !matches!(gone.event, Event::DelegateNoted { .. }),
                 "entry {at} twice, {}",
                 gone.event.name()
             );
@@ -281,6 +298,9 @@ check.red: /event/elapsed_ms /event/finding/code
 check.started: /at_ms
 claim.received: /event/claim /event/usage/tokens /event/usage/tool_calls /event/work
 delegate.dispatched: /at_ms
+delegate.noted: /at_ms /event/content /event/kind /event/usage/tokens /event/usage/tool_calls
+delegate.parked: /at_ms /event/detail
+delegate.woken: /at_ms /event/answer
 run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
 /event/checks/1/timeout_ms /event/policy/max_attempts /event/policy/max_interruptions \
 /event/policy/max_verify_tries /event/policy/on_exhausted /event/policy/on_fail \
@@ -320,7 +340,10 @@ world.observed: /event/judge /event/manifest
 fn leaves(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| leaves(&format!("{at}/{key}"), value, found));
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(key, _)| *key);
+            let fields = fields.into_iter();
+            fields.for_each(|(key, value)| leaves(&format!("{at}/{key}"), value, found));
         }
         serde_json::Value::Array(items) => {
             let items = items.iter().enumerate();
@@ -353,6 +376,7 @@ fn alter(value: &mut serde_json::Value) {
             "hook" => "claim",
             "human" => "hook",
             "hitl" => "abstain",
+            "model" => "tool",
             "cache_bundle" => "small_model",
             "approval" => "verification",
             "verification" => "approval",

@@ -3,14 +3,19 @@
 
 use probity_core::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Drift, Effect, Entry, Event,
-    Finding, Handled, HookDecision, HookDecl, HookIndex, HookPoint, Input, Judgement, Outcome,
-    Phase, Policy, Refusal, Rewrite, Stage, Subject, SubmissionId, Turn, Usage, VerdictKind,
+    Finding, Handled, HookDecision, HookDecl, HookIndex, HookPoint, Input, Judgement, NoteKind,
+    Outcome, Phase, Policy, Refusal, Rewrite, Stage, Subject, SubmissionId, Turn, Usage,
+    VerdictKind,
 };
 
 /// The judge's files as they should be.
 pub(crate) const JUDGE: u8 = 200;
 /// The judge's files after someone touched them.
 pub(crate) const TOUCHED: u8 = 201;
+
+/// What a delegate waits for, and what it is answered.
+pub(crate) const PARKED_FOR: u8 = 202;
+pub(crate) const WOKEN_BY: u8 = 203;
 
 pub(crate) fn d(n: u8) -> Digest {
     Digest::from_bytes([n; 32])
@@ -36,6 +41,7 @@ pub(crate) fn verdict(kind: VerdictKind, word: &str) -> Finding {
         criteria: vec![],
         confidence_bp: None,
         evidence: None,
+        metadata: None,
         output: None,
     }
 }
@@ -206,6 +212,31 @@ impl Rig {
     pub(crate) fn claim(&mut self, candidate: u8) -> &mut Self {
         let input = self.claimed(self.machine.turn(), candidate);
         self.ok(input)
+    }
+
+    /// A note of what `usage` was spent on.
+    pub(crate) fn noted(turn: Turn, content: u8, usage: Usage) -> Input {
+        Input::Noted { turn, kind: NoteKind::Model, content: d(content), usage }
+    }
+
+    /// A note of the turn at work.
+    pub(crate) fn note(&mut self, content: u8, usage: Usage) -> &mut Self {
+        let input = Self::noted(self.machine.turn(), content, usage);
+        self.ok(input)
+    }
+
+    pub(crate) fn parked(turn: Turn, until_ms: Option<u64>) -> Input {
+        Input::Parked { turn, until_ms, detail: d(PARKED_FOR) }
+    }
+
+    /// The delegate at work waits, for so long or for an answer.
+    pub(crate) fn park(&mut self, for_ms: Option<u64>) -> &mut Self {
+        let until_ms = for_ms.map(|for_ms| self.now_ms + for_ms);
+        self.ok(Self::parked(self.machine.turn(), until_ms))
+    }
+
+    pub(crate) fn wake(&mut self) -> &mut Self {
+        self.ok(Input::Woken { answer: d(WOKEN_BY) })
     }
 
     pub(crate) fn finished(&self, check: u32, finding: Finding) -> Input {

@@ -7,7 +7,7 @@ use probity_core::{
 };
 use proptest::prelude::*;
 
-use crate::rig::{JUDGE, Rig, TOUCHED, code, d, fault, turn, verdict, world_check};
+use crate::rig::{JUDGE, Rig, TOUCHED, WOKEN_BY, code, d, fault, turn, verdict, world_check};
 
 /// One step, as numbers that are read against the state when the step is made.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(crate) struct Step {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0u8..40, 0u8..3, 0u8..12, 0u64..400, 0u8..40).prop_map(
+    let step = (0u8..43, 0u8..3, 0u8..12, 0u64..400, 0u8..40).prop_map(
         |(act, candidate, finding, wait_ms, spoil)| Step {
             act,
             candidate,
@@ -210,6 +210,9 @@ pub(crate) fn input(rig: &mut Rig, step: &Step) -> Input {
         7 => Input::Unreadable { phase, code: code("too_large"), detail: d(4) },
         13 => Rig::hooked(step.candidate.into(), decision(step)),
         14 => rig.said(step.candidate.into(), finding(step.finding)),
+        16 => Rig::noted(some_turn, step.spoil, rig.usage),
+        17 => Rig::parked(some_turn, step.spoil.is_multiple_of(2).then_some(rig.now_ms)),
+        18 => Input::Woken { answer: d(WOKEN_BY) },
         15 => rig.rewritten(step.candidate.into(), finding(step.finding), step.spoil),
         8..=11 => Input::Timer,
         12 => Input::Resume,
@@ -236,7 +239,15 @@ fn expected(rig: &Rig, step: &Step) -> Input {
         }
         Stage::Hooking { hook, .. } => Rig::hooked(hook.0, decision(step)),
         Stage::Awaiting { check, .. } => rig.said(check.0, finding(step.finding)),
-        Stage::Delegated { turn } => rig.claimed(turn, step.candidate),
+        Stage::Delegated { turn } => match step.finding {
+            0..=2 => Rig::noted(turn, step.spoil, rig.usage),
+            3 => Rig::parked(turn, Some(rig.now_ms + step.wait_ms)),
+            4 => Rig::parked(turn, None),
+            5 => Input::DelegateFailed { turn, code: code("budget_tool_calls"), detail: d(3) },
+            6 => Input::Resume,
+            _ => rig.claimed(turn, step.candidate),
+        },
+        Stage::Parked { until_ms: None, .. } => Input::Woken { answer: d(WOKEN_BY) },
         Stage::Escalated { .. } => Rig::answered(match step.finding {
             0..=3 => Answer::Reject,
             4 => Answer::Waive,

@@ -6,7 +6,7 @@
 
 use probity_core::{
     Answer, Charter, CheckDecl, Effect, Handled, HookDecision, HookPoint, Input, Phase, Policy,
-    Refusal, Stage, Turn,
+    Refusal, Stage, Turn, Usage,
 };
 
 use crate::rig::{
@@ -29,41 +29,49 @@ use crate::rig::{
 /// | `r` | replay: the turn was judged, here is its judgement |
 /// | `+` | accepted; [`ACCEPTED`] says what follows |
 const TABLE: &str = "
-                                Op RC RD Hs De Cl Wa Ch Aw He Es Dc Sd
-observed before                  +  .  +  .  .  .  .  .  .  .  .  .  .
-observed after                   .  .  .  .  .  +  .  .  .  .  .  .  .
-unreadable before                +  .  +  .  .  .  .  .  .  .  .  .  .
-unreadable after                 .  .  .  .  .  +  .  .  .  .  .  .  .
-finished the check in flight     .  +  .  .  .  .  .  +  .  .  .  .  .
-finished another check           .  c  .  .  .  .  .  c  .  .  .  .  .
-finished with a rewrite          .  w  .  .  .  .  .  w  .  .  .  .  .
-hook allows                      .  .  .  +  .  .  .  .  .  +  .  .  .
-hook blocks                      .  .  .  +  .  .  .  .  .  +  .  .  .
-hook modifies                    .  .  .  +  .  .  .  .  .  m  .  .  .
-another hook allows              .  .  .  h  .  .  .  .  .  h  .  .  .
-human passes the check           .  .  .  .  .  .  .  .  +  .  .  .  .
-human passes another check       .  .  .  .  .  .  .  .  c  .  .  .  .
-human passes the check too late  .  .  .  .  .  .  .  .  .  .  .  .  .
-claimed turn 0                   .  .  .  .  +  =  =  =  =  r  r  r  r
-claimed turn 0, other candidate  .  .  .  .  +  .  .  .  .  r  r  r  r
-claimed turn 1                   .  .  .  .  t  .  .  .  .  .  .  .  .
-claimed turn 0 of epoch 1        .  .  .  .  t  .  .  .  .  .  .  .  .
-delegate failed turn 0           .  .  .  .  +  .  .  .  .  r  r  r  r
-delegate failed turn 1           .  .  .  .  t  .  .  .  .  .  .  .  .
-timer, too early                 =  =  =  =  =  =  =  =  =  =  =  =  =
-timer, retry due                 =  =  =  =  =  =  +  =  =  =  =  =  =
-timer, human time over           =  =  =  =  =  =  +  =  +  =  =  =  =
-timer, wall time over            +  +  +  +  +  +  +  +  +  +  =  =  =
-cancel                           +  +  +  +  +  +  +  +  +  +  +  e  e
-resume                           +  +  +  +  +  +  +  +  =  +  =  +  e
-resume, human time over          +  +  +  +  +  +  +  +  +  +  =  +  e
-answered reject                  .  .  .  .  .  .  .  .  .  .  +  .  .
-answered waive                   .  .  .  .  .  .  .  .  .  .  +  .  .
-answered continue 1              .  .  .  .  .  .  .  .  .  .  +  .  .
-answered continue 0              .  .  .  .  .  .  .  .  .  .  a  .  .
-answered continue 99             .  .  .  .  .  .  .  .  .  .  +  .  .
-answered continue 100            .  .  .  .  .  .  .  .  .  .  a  .  .
-sealed                           .  .  .  .  .  .  .  .  .  .  .  +  .
+                                Op RC RD Hs De Pt Pa Cl Wa Ch Aw He Es Dc Sd
+observed before                  +  .  +  .  .  .  .  .  .  .  .  .  .  .  .
+observed after                   .  .  .  .  .  .  .  +  .  .  .  .  .  .  .
+unreadable before                +  .  +  .  .  .  .  .  .  .  .  .  .  .  .
+unreadable after                 .  .  .  .  .  .  .  +  .  .  .  .  .  .  .
+finished the check in flight     .  +  .  .  .  .  .  .  .  +  .  .  .  .  .
+finished another check           .  c  .  .  .  .  .  .  .  c  .  .  .  .  .
+finished with a rewrite          .  w  .  .  .  .  .  .  .  w  .  .  .  .  .
+hook allows                      .  .  .  +  .  .  .  .  .  .  .  +  .  .  .
+hook blocks                      .  .  .  +  .  .  .  .  .  .  .  +  .  .  .
+hook modifies                    .  .  .  +  .  .  .  .  .  .  .  m  .  .  .
+another hook allows              .  .  .  h  .  .  .  .  .  .  .  h  .  .  .
+human passes the check           .  .  .  .  .  .  .  .  .  .  +  .  .  .  .
+human passes another check       .  .  .  .  .  .  .  .  .  .  c  .  .  .  .
+human passes the check too late  .  .  .  .  .  .  .  .  .  .  .  .  .  .  .
+claimed turn 0                   .  .  .  .  +  .  .  =  =  =  =  r  r  r  r
+claimed turn 0, other candidate  .  .  .  .  +  .  .  .  .  .  .  r  r  r  r
+claimed turn 1                   .  .  .  .  t  .  .  .  .  .  .  .  .  .  .
+claimed turn 0 of epoch 1        .  .  .  .  t  .  .  .  .  .  .  .  .  .  .
+delegate failed turn 0           .  .  .  .  +  .  .  .  .  .  .  r  r  r  r
+delegate failed turn 1           .  .  .  .  t  .  .  .  .  .  .  .  .  .  .
+noted turn 0                     .  .  .  .  +  .  .  .  .  .  .  .  .  .  .
+noted turn 1                     .  .  .  .  t  .  .  .  .  .  .  .  .  .  .
+noted turn 0 too late            .  .  .  .  +  .  .  .  .  .  .  .  .  .  .
+parked turn 0 for a time         .  .  .  .  +  .  .  .  .  .  .  .  .  .  .
+parked turn 0 for an answer      .  .  .  .  +  .  .  .  .  .  .  .  .  .  .
+parked turn 1                    .  .  .  .  t  .  .  .  .  .  .  .  .  .  .
+parked turn 0 too late           .  .  .  .  +  .  .  .  .  .  .  .  .  .  .
+woken by an answer               .  .  .  .  .  .  +  .  .  .  .  .  .  .  .
+timer, too early                 =  =  =  =  =  =  =  =  =  =  =  =  =  =  =
+timer, retry due                 =  =  =  =  =  =  =  =  +  =  =  =  =  =  =
+timer, human time over           =  =  =  =  =  +  =  =  +  =  +  =  =  =  =
+timer, wall time over            +  +  +  +  +  +  =  +  +  +  +  +  =  =  =
+cancel                           +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
+resume                           +  +  +  +  +  =  =  +  +  +  =  +  =  +  e
+resume, human time over          +  +  +  +  +  +  =  +  +  +  +  +  =  +  e
+answered reject                  .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered waive                   .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 1              .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 0              .  .  .  .  .  .  .  .  .  .  .  .  a  .  .
+answered continue 99             .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
+answered continue 100            .  .  .  .  .  .  .  .  .  .  .  .  a  .  .
+sealed                           .  .  .  .  .  .  .  .  .  .  .  .  .  +  .
 ";
 
 /// What an accepted input leads to: the stage, the events it appends, the effects behind them.
@@ -85,7 +93,14 @@ Aw human passes the check -> Hooking: check.answered verdict.merged hook.called;
 De claimed turn 0 -> Claimed: claim.received; snapshot after
 De claimed turn 0, other candidate -> Claimed: claim.received; snapshot after
 De delegate failed turn 0 -> Decided delegate_failed: delegate.failed outcome.decided; reject delegate_failed, seal
+De noted turn 0 -> Delegated: delegate.noted; -
+De noted turn 0 too late -> Decided exhausted: outcome.decided; reject exhausted, seal
+De parked turn 0 for a time -> Parked: delegate.parked; park 0
+De parked turn 0 for an answer -> Parked: delegate.parked; park 0
+De parked turn 0 too late -> Decided exhausted: outcome.decided; reject exhausted, seal
+Pa woken by an answer -> Delegated: delegate.woken; dispatch 0
 Wa timer, retry due -> Checking: check.started; run c1 try 2
+Pt timer, human time over -> Delegated: delegate.woken; dispatch 0
 Wa timer, human time over -> Checking: check.started; run c1 try 2
 Aw timer, human time over -> Hooking: check.finished verdict.merged hook.called; call h1
 Op timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
@@ -93,6 +108,7 @@ RC timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted
 RD timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 Hs timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
 De timer, wall time over -> Decided exhausted: outcome.decided; reject exhausted, seal
+Pt timer, wall time over -> Delegated: delegate.woken; dispatch 0
 Cl timer, wall time over -> Decided inconclusive: outcome.decided; reject inconclusive, seal
 Wa timer, wall time over -> Hooking: verdict.merged hook.called; call h1
 Ch timer, wall time over -> Hooking: check.finished verdict.merged hook.called; call h1
@@ -103,6 +119,8 @@ RC cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 RD cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Hs cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 De cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Pt cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
+Pa cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Cl cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Wa cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
 Ch cancel -> Decided cancelled: outcome.decided; reject cancelled, seal
@@ -124,6 +142,7 @@ RC resume, human time over -> RedChecking: run.resumed; run c0 try 1 again
 RD resume, human time over -> RedDone: run.resumed; snapshot before
 Hs resume, human time over -> Hooking: run.resumed; call h0 again
 De resume, human time over -> Delegated: run.resumed; dispatch 0 again
+Pt resume, human time over -> Delegated: delegate.woken; dispatch 0
 Cl resume, human time over -> Claimed: run.resumed; snapshot after
 Wa resume, human time over -> Checking: run.resumed check.started; run c1 try 2
 Ch resume, human time over -> Checking: run.resumed; run c0 try 1 again
@@ -160,6 +179,10 @@ fn columns() -> Vec<(&'static str, Rig)> {
     starting.observe(Phase::Before);
     let mut delegated = starting.clone();
     delegated.hook(HookDecision::Allow);
+    let mut parked = delegated.clone();
+    parked.park(Some(PARKED_MS));
+    let mut asking = delegated.clone();
+    asking.park(None);
     let mut claimed = delegated.clone();
     claimed.claim(1);
     let mut checking = claimed.clone();
@@ -182,6 +205,8 @@ fn columns() -> Vec<(&'static str, Rig)> {
         ("RD", red_done),
         ("Hs", starting),
         ("De", delegated),
+        ("Pt", parked),
+        ("Pa", asking),
         ("Cl", claimed),
         ("Wa", waiting),
         ("Ch", checking),
@@ -195,6 +220,9 @@ fn columns() -> Vec<(&'static str, Rig)> {
 
 /// How long the human of check c2 is waited for.
 const HUMAN_MS: u64 = 50_000;
+
+/// How long the parked delegate waits.
+const PARKED_MS: u64 = 20_000;
 
 fn delegate_failed(turn: Turn) -> Input {
     Input::DelegateFailed { turn, code: code("exit_1"), detail: d(3) }
@@ -238,6 +266,14 @@ fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
         ("claimed turn 0 of epoch 1", 0, rig.claimed(other_epoch, 1)),
         ("delegate failed turn 0", 0, delegate_failed(turn(0))),
         ("delegate failed turn 1", 0, delegate_failed(turn(1))),
+        ("noted turn 0", 0, Rig::noted(turn(0), 8, Usage::default())),
+        ("noted turn 1", 0, Rig::noted(turn(1), 8, Usage::default())),
+        ("noted turn 0 too late", 100_001, Rig::noted(turn(0), 8, Usage::default())),
+        ("parked turn 0 for a time", 0, Rig::parked(turn(0), Some(u64::MAX))),
+        ("parked turn 0 for an answer", 0, Rig::parked(turn(0), None)),
+        ("parked turn 1", 0, Rig::parked(turn(1), None)),
+        ("parked turn 0 too late", 100_001, Rig::parked(turn(0), None)),
+        ("woken by an answer", 0, Input::Woken { answer: d(9) }),
         ("timer, too early", 0, Input::Timer),
         ("timer, retry due", 200, Input::Timer),
         ("timer, human time over", HUMAN_MS, Input::Timer),
@@ -288,6 +324,7 @@ fn effect_word(effect: &Effect) -> String {
             let again = if *is_replay { " again" } else { "" };
             format!("call h{}{again}", hook.0)
         }
+        Effect::Park { turn, .. } => format!("park {}", turn.number),
         Effect::Ask { check, .. } => format!("ask c{}", check.0),
         Effect::Commit { .. } => "commit".to_owned(),
         Effect::Reject { outcome } => format!("reject {outcome}"),
@@ -362,13 +399,15 @@ fn the_columns_are_the_stages_that_rest() {
                 Stage::Escalated { .. } => 9,
                 Stage::Decided { .. } => 10,
                 Stage::Sealed { .. } => 11,
+                Stage::Parked { until_ms: Some(_), .. } => 12,
+                Stage::Parked { until_ms: None, .. } => 13,
                 Stage::RedReady | Stage::Ready | Stage::Judged | Stage::Failed => {
                     panic!("{stage:?} waits for nothing")
                 }
             }
         })
         .collect();
-    assert_eq!(names, (0..12).collect());
+    assert_eq!(names, (0..14).collect());
 }
 
 /// From every resting stage, every input, twice: no transient stage shows.
@@ -395,5 +434,5 @@ fn transient_stages_are_never_seen() {
             }
         }
     }
-    assert_eq!(seen, 13 * 34 * 34);
+    assert_eq!(seen, 15 * 42 * 42);
 }
