@@ -95,6 +95,14 @@ name!(
     |c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-')
 );
 
+impl RunId {
+    /// The id that a UUID makes: 36 characters, in lower case.
+    #[must_use]
+    pub fn from_uuid(uuid: u128) -> Self {
+        Self(hyphenated(uuid))
+    }
+}
+
 impl Code {
     /// Builds a code from text that is meant to be one, replacing what the alphabet lacks with `_`
     /// and cutting at 64 characters. Empty text becomes `unnamed`.
@@ -125,15 +133,19 @@ impl SubmissionId {
     /// The id that is a UUID in its usual text form, which is always a legal name.
     #[must_use]
     pub fn from_uuid(bits: u128) -> Self {
-        Self(format!(
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            bits >> 96,
-            (bits >> 80) & 0xffff,
-            (bits >> 64) & 0xffff,
-            (bits >> 48) & 0xffff,
-            bits & 0xffff_ffff_ffff,
-        ))
+        Self(hyphenated(bits))
     }
+}
+
+fn hyphenated(bits: u128) -> String {
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        bits >> 96,
+        (bits >> 80) & 0xffff,
+        (bits >> 64) & 0xffff,
+        (bits >> 48) & 0xffff,
+        bits & 0xffff_ffff_ffff,
+    )
 }
 
 /// The place of a check in its delegation: 0-based, in the order of evaluation.

@@ -23,7 +23,7 @@ use crate::content;
 use crate::journal::Journal;
 use crate::notebook::Wanted;
 use crate::plan::Decider;
-use crate::work::{Done, Wake, Work};
+use crate::work::{Done, Wake, Work, observe_nothing};
 use crate::{Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
 
@@ -283,6 +283,9 @@ impl Driver<'_> {
                 self.append(&entries).await
             }
             Effect::Snapshot { phase } => {
+                if let Some(observed) = observe_nothing(phase, &self.plan) {
+                    return self.take(Wake::Done(Box::new(observed))).await;
+                }
                 self.start(Work::observe(phase, &self.plan)).await;
                 Ok(())
             }

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::EngineError;
 use crate::content::{Blob, StoredClaim};
+use crate::stored::{read_blob, read_json};
 
 /// Tries of an append whose outcome is not known, the first included.
 const MAX_APPEND_TRIES: u32 = 5;
@@ -62,8 +63,7 @@ impl Journal {
 
     /// Reads a blob that the log names.
     pub(crate) async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
-        let bytes = self.store.get(&digest, MAX_BLOB_BYTES).await?;
-        bytes.ok_or(EngineError::BlobMissing { digest })
+        read_blob(self.store.as_ref(), digest).await
     }
 
     /// Reads the judge's manifest that the log names.
@@ -84,8 +84,7 @@ impl Journal {
         digest: Digest,
         what: &'static str,
     ) -> Result<T, EngineError> {
-        let bytes = self.blob(digest).await?;
-        serde_json::from_slice(&bytes).map_err(|error| damaged(what, digest, &error))
+        read_json(self.store.as_ref(), digest, what).await
     }
 
     /// Reads a claim that the log names.

@@ -17,6 +17,7 @@ mod payload;
 mod plan;
 mod police;
 mod report;
+mod stored;
 mod work;
 
 pub use clock::{Clock, SystemClock};
@@ -28,3 +29,4 @@ pub use plan::{Check, Correction, Decider, Plan};
 pub use report::{
     AttemptReport, CheckReport, DegradeReport, HookReport, Report, RewriteReport, SealReport,
 };
+pub use stored::{read_blob, read_entries, read_json, read_notes, read_request};

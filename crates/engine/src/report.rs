@@ -8,14 +8,15 @@ use probity_core::{
     Trigger, VerdictKind,
 };
 use probity_record::{RunRecords, read_records};
-use probity_store::{Blobs, Store, read_run};
+use probity_store::{Store, read_run};
 use probity_verifier::{JudgeManifest, Tampered};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::content::{StoredClaim, StoredFault};
+use crate::content::{StoredClaim, StoredFault, StoredParking};
+use crate::stored::{read_blob, read_json};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,6 +59,12 @@ pub struct Report {
     /// The check that waits for a human.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<Code>,
+    /// What the delegate of a parked run waits to be answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// When a parked run goes on by itself, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parked_until_ms: Option<u64>,
     /// The submission that this human is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_about: Option<SubmissionId>,
@@ -227,14 +234,28 @@ impl Reader<'_> {
             degraded: machine.degraded().iter().map(DegradeReport::of).collect(),
             asked_about: waits_for.and_then(|_| machine.submission().cloned()),
             waits_for: waits_for.map(|decl| decl.id.clone()),
+            question: self.question().await?,
+            parked_until_ms: machine.parking().and_then(|parking| parking.until_ms),
             failure: self.failure(log).await?,
             seal: log.seal.map(|seal| SealReport { events: seal.events, head: seal.head }),
         })
     }
 
+    async fn question(&self) -> Result<Option<String>, EngineError> {
+        match self.machine.parking() {
+            Some(parking) if parking.until_ms.is_none() => {
+                let stored: StoredParking = self.json(parking.detail, "wait").await?;
+                Ok(Some(stored.question))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn outcome(&self) -> Option<Outcome> {
         match self.machine.stage() {
-            Stage::Escalated { .. } | Stage::Awaiting { .. } => Some(Outcome::Escalated),
+            Stage::Escalated { .. }
+            | Stage::Awaiting { .. }
+            | Stage::Parked { until_ms: None, .. } => Some(Outcome::Escalated),
             stage => stage.outcome(),
         }
     }
@@ -417,8 +438,7 @@ impl Reader<'_> {
     }
 
     async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
-        let bytes = Blobs::get(self.store, &digest, crate::journal::MAX_BLOB_BYTES).await?;
-        bytes.ok_or(EngineError::BlobMissing { digest })
+        read_blob(self.store, digest).await
     }
 
     async fn json<T: DeserializeOwned>(
@@ -426,12 +446,7 @@ impl Reader<'_> {
         digest: Digest,
         what: &'static str,
     ) -> Result<T, EngineError> {
-        let bytes = self.blob(digest).await?;
-        serde_json::from_slice(&bytes).map_err(|error| EngineError::Content {
-            what,
-            digest,
-            detail: error.to_string(),
-        })
+        read_json(self.store, digest, what).await
     }
 }
 

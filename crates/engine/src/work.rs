@@ -1,5 +1,6 @@
 //! The one thing in flight. Everything that can wake the driver is here, in one closed enum.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -302,27 +303,47 @@ async fn observe(
         code: fault.code,
         fault: StoredFault::new(&fault.message, fault.location.as_deref()),
     })?;
-    let read = move || {
-        let manifest = snapshot(&workspace, &rules, &cancel)
-            .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
-        let judge = match phase {
-            Phase::Before => {
-                judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?
-            }
-            // Whatever became of a sealed file is a difference, never a reason not to look.
-            Phase::After => judge.look(),
-        };
-        let manifest = Arc::new(manifest.with_facts(facts));
-        let bytes = manifest.to_bytes();
-        if bytes.len() > MAX_KEPT_BYTES {
-            let message = StoredFault::too_large("manifest of the workspace", bytes.len()).message;
-            return Err(Unreadable::new("snapshot_manifest_too_large", message));
-        }
-        Ok(Observed { manifest, bytes, judge: Sealed::of(&judge) })
-    };
+    let read = move || read(phase, &workspace, &rules, &judge, facts, &cancel);
     let panicked =
         |_| Err(Unreadable::new("snapshot_panic", "reading the workspace panicked".to_owned()));
     tokio::task::spawn_blocking(read).await.unwrap_or_else(panicked)
+}
+
+fn read(
+    phase: Phase,
+    workspace: &Workspace,
+    rules: &SnapshotRules,
+    judge: &JudgeFiles,
+    facts: BTreeMap<String, String>,
+    cancel: &CancellationToken,
+) -> Result<Observed, Unreadable> {
+    let manifest = snapshot(workspace, rules, cancel)
+        .map_err(|error| Unreadable::new(error.code(), error.to_string()))?;
+    let judge = match phase {
+        Phase::Before => {
+            judge.seal().map_err(|error| Unreadable::new(error.code(), error.to_string()))?
+        }
+        // Whatever became of a sealed file is a difference, never a reason not to look.
+        Phase::After => judge.look(),
+    };
+    let manifest = Arc::new(manifest.with_facts(facts));
+    let bytes = manifest.to_bytes();
+    if bytes.len() > MAX_KEPT_BYTES {
+        let message = StoredFault::too_large("manifest of the workspace", bytes.len()).message;
+        return Err(Unreadable::new("snapshot_manifest_too_large", message));
+    }
+    Ok(Observed { manifest, bytes, judge: Sealed::of(&judge) })
+}
+
+/// Reads a world that costs no I/O, at once; `None` where it does.
+pub(crate) fn observe_nothing(phase: Phase, plan: &Plan) -> Option<Done> {
+    let costs_nothing = plan.workspace.is_none() && plan.judge.reads_nothing();
+    costs_nothing.then(|| {
+        let cancel = CancellationToken::new();
+        let Plan { workspace, snapshot, judge, .. } = plan;
+        let world = read(phase, workspace, snapshot, judge, BTreeMap::new(), &cancel);
+        Done::Observed { phase, world }
+    })
 }
 
 /// Reads the judge's files once more.
@@ -330,6 +351,9 @@ async fn observe(
 /// # Errors
 /// A fault if the reading panicked.
 pub(crate) async fn look_at_judge(judge: Arc<JudgeFiles>) -> Result<Sealed, Fault> {
+    if judge.reads_nothing() {
+        return Ok(Sealed::of(&judge.look()));
+    }
     match tokio::task::spawn_blocking(move || judge.look()).await {
         Ok(manifest) => Ok(Sealed::of(&manifest)),
         Err(_) => Err(Fault::new("verifier_panic", "reading the judge's files panicked")),

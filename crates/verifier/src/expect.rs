@@ -119,8 +119,12 @@ pub fn to_expect_string(check: &CheckSpec) -> Option<String> {
             }
         };
     }
-    let target = if kind.target.is_empty() { "" } else { target.as_str()? };
-    let mut text = format!("{}:{}", kind.name, escape(target));
+    let target = match &target {
+        _ if kind.target.is_empty() => String::new(),
+        Value::Object(_) => target.to_string(),
+        target => target.as_str()?.to_owned(),
+    };
+    let mut text = format!("{}:{}", kind.name, escape(&target));
     for key in kind.all_keys() {
         let values = match map.get(key.name) {
             None => continue,

@@ -166,6 +166,12 @@ impl JudgeFiles {
         self
     }
 
+    /// Whether there is nothing to read: looking costs no I/O then.
+    #[must_use]
+    pub fn reads_nothing(&self) -> bool {
+        self.files.is_empty() && self.patterns.is_empty()
+    }
+
     /// Reads and hashes everything, before the delegate starts.
     ///
     /// # Errors

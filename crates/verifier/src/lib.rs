@@ -36,5 +36,6 @@ pub use snapshot::{IGNORED, SnapshotError, SnapshotLimits, SnapshotRules, snapsh
 pub use trust::{TrustError, TrustKind, TrustStore, Trusted, command_digest};
 pub use verifier::Verifier;
 pub use workspace::{
-    Kind, Listed, PathError, Stat, Workspace, WorkspaceError, compile_glob, key_of, path_of,
+    Kind, Listed, MAX_WRITE_BYTES, PathError, Stat, Workspace, WorkspaceError, WorkspaceWriter,
+    WriteError, compile_glob, key_of, path_of,
 };

@@ -14,7 +14,7 @@ pub use rules::{IGNORED, SnapshotLimits, SnapshotRules};
 ///
 /// Content decides: modification times are not looked at. No link is followed, no special file
 /// opened. An entry that may not be read is recorded as unreadable; one that vanishes meanwhile is
-/// left out. The root itself has no entry. A small workspace is read on the calling thread; a larger
+/// left out. The root itself has no entry; no workspace has no entries. A small workspace is read on the calling thread; a larger
 /// one by as many threads as there are cores, eight at most.
 ///
 /// Blocks; an async caller hands it to a blocking thread.
@@ -27,6 +27,9 @@ pub fn snapshot(
     rules: &SnapshotRules,
     cancel: &CancellationToken,
 ) -> Result<Manifest, SnapshotError> {
+    if workspace.is_none() {
+        return Ok(Manifest::default());
+    }
     workspace.check_root().map_err(|_| SnapshotError::Moved { root: key_of(workspace.root()) })?;
     walk::walk(workspace, rules, cancel).map(Manifest::of_walk)
 }

@@ -4,6 +4,7 @@
 //! In files a check is a map whose one kind key holds the target (`{file = "out.txt", created =
 //! true}`), or the `--expect` text itself (`"file:out.txt,created"`).
 
+mod agent;
 mod effect;
 mod error;
 mod keys;
@@ -15,6 +16,7 @@ mod wire;
 use probity_core::{CheckDecl, Code, Subject};
 use std::collections::BTreeSet;
 
+pub use agent::{AgentSpec, MAX_CRITERIA, MAX_CRITERION_BYTES, SELF_VERIFICATION};
 pub use effect::{
     ChangesOnlySpec, CitationsSpec, CommandSpec, DirSpec, Effect, ExternalSpec, FileSpec, GitSpec,
     HttpSpec, HumanSpec, InvariantCheckSpec, JsonSpec, PortSpec, ProcessSpec, QuoteRule,
@@ -34,6 +36,9 @@ pub(crate) use wire::{from_parts, parts, unknown_key, unknown_kind};
 pub const DEFAULT_READ_MS: u64 = 10_000;
 /// Wall time of a check that runs a program and names no `timeout`, in milliseconds.
 pub const DEFAULT_RUN_MS: u64 = 120_000;
+/// Wall time of a check that asks another delegate and names no `timeout`, in milliseconds: five
+/// minutes, both tries together.
+pub const DEFAULT_AGENT_MS: u64 = 300_000;
 /// How long a person is waited for where no `timeout` is named, in milliseconds: a day.
 pub const DEFAULT_HUMAN_MS: u64 = 24 * 3_600_000;
 
@@ -74,11 +79,12 @@ impl CheckSpec {
             Effect::ReadAfterWrite(_) => "read_after_write",
             Effect::InvariantCheck(_) => "invariant_check",
             Effect::Citations(_) => "citations",
+            Effect::Agent(_) => "agent",
             Effect::Human(_) => "human",
         }
     }
 
-    /// The target as it is written after the colon.
+    /// The target as it is written after the colon; of `agent` who is asked, in a few words.
     #[must_use]
     pub fn target(&self) -> String {
         match &self.effect {
@@ -97,6 +103,7 @@ impl CheckSpec {
             Effect::ReadAfterWrite(spec) => spec.source.to_string(),
             Effect::InvariantCheck(spec) => spec.source.to_string(),
             Effect::Citations(spec) => spec.path.clone(),
+            Effect::Agent(spec) => spec.who(),
             Effect::Human(spec) => spec.who.clone(),
         }
     }
@@ -106,7 +113,7 @@ impl CheckSpec {
     #[must_use]
     pub fn subject(&self) -> Subject {
         match &self.effect {
-            Effect::Text(_) | Effect::Citations(_) => Subject::Claim,
+            Effect::Text(_) | Effect::Citations(_) | Effect::Agent(_) => Subject::Claim,
             Effect::Json(spec) if spec.path == "-" => Subject::Claim,
             Effect::Human(_) => Subject::Human,
             _ => Subject::World,
@@ -118,6 +125,7 @@ impl CheckSpec {
     pub fn timeout_ms(&self) -> u64 {
         self.timeout_ms.unwrap_or(match self.effect {
             Effect::Command(_) | Effect::External(_) => DEFAULT_RUN_MS,
+            Effect::Agent(_) => DEFAULT_AGENT_MS,
             Effect::Human(_) => DEFAULT_HUMAN_MS,
             _ => DEFAULT_READ_MS,
         })
@@ -195,7 +203,7 @@ impl CheckSpec {
     #[must_use]
     pub fn default_id(&self) -> Code {
         self.id.clone().unwrap_or_else(|| match (&self.effect, self.target().as_str()) {
-            (Effect::Human(_), _) | (_, "") => Code::slug(self.kind()),
+            (Effect::Human(_) | Effect::Agent(_), _) | (_, "") => Code::slug(self.kind()),
             (_, target) => Code::slug(&format!("{}_{target}", self.kind())),
         })
     }

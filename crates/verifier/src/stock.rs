@@ -14,6 +14,7 @@
 //!   `changed` and `newer_than` cannot hold yet and are `revise`.
 //! - No reason holds more than 200 characters of a file's, a command's or a host's words.
 
+mod agent;
 mod changes_only;
 mod citations;
 mod command;
@@ -44,6 +45,7 @@ use probity_egress::Client;
 use probity_sandbox::Launcher;
 use regex::bytes::{Regex, RegexBuilder};
 
+pub use agent::Agent;
 pub use changes_only::ChangesOnly;
 pub use citations::Citations;
 pub use command::Command;
@@ -114,6 +116,7 @@ pub fn build(check: &CheckSpec, deps: &Deps) -> Result<Box<dyn Verifier>, SpecEr
         Effect::ReadAfterWrite(spec) => Box::new(ReadAfterWrite::new(spec.clone(), deps)),
         Effect::InvariantCheck(spec) => Box::new(InvariantCheck::new(spec.clone(), deps)?),
         Effect::Citations(spec) => Box::new(Citations::new(spec.clone())),
+        Effect::Agent(spec) => Box::new(Agent::new(spec.clone())),
         Effect::Human(spec) => Box::new(Human::new(spec.clone())),
     })
 }
@@ -140,7 +143,8 @@ fn unanswered(error: &PathError) -> Result<Verdict, Fault> {
         | PathError::TooDeep { .. }
         | PathError::Moved { .. }
         | PathError::Io { .. } => Ok(Verdict::inconclusive(error.code(), text)),
-        PathError::Empty
+        PathError::NoWorkspace
+        | PathError::Empty
         | PathError::Nul { .. }
         | PathError::Outside { .. }
         | PathError::HasParent { .. }

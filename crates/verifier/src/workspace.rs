@@ -5,11 +5,13 @@ mod error;
 mod glob;
 mod key;
 mod walk;
+mod write;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use cap_std::ambient_authority;
@@ -24,8 +26,12 @@ pub use error::{PathError, WorkspaceError};
 pub(crate) use key::{join, key_of_name};
 pub use key::{key_of, path_of};
 pub(crate) use walk::{MAX_DEPTH, ReadNamesError, read_names};
+pub use write::{MAX_WRITE_BYTES, WorkspaceWriter, WriteError};
 
 use crate::hash::{hash_reader, kind_of_mode};
+
+/// A path that nothing can ever stand at.
+const NOWHERE: &str = "/dev/null/no-workspace";
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,11 +90,14 @@ pub struct Listed {
 /// Every method blocks on the file system.
 #[derive(Debug)]
 pub struct Workspace {
-    dir: Dir,
+    /// `None` where there is no workspace.
+    dir: Option<Dir>,
     root: PathBuf,
     /// The absolute path it was opened by, where that is another spelling of `root`.
     alias: Option<PathBuf>,
     id: (u64, u64),
+    /// Held by a [`WorkspaceWriter`] while it makes one change.
+    writing: Mutex<()>,
 }
 
 impl Workspace {
@@ -106,14 +115,28 @@ impl Workspace {
         let dir = Dir::open_ambient_dir(&root, ambient_authority()).map_err(failed)?;
         let metadata = dir.dir_metadata().map_err(failed)?;
         Ok(Self {
-            dir,
+            dir: Some(dir),
             alias: (given != root).then(|| given.to_path_buf()),
             id: (metadata.dev(), metadata.ino()),
             root,
+            writing: Mutex::new(()),
         })
     }
 
-    /// The root: absolute, without links. For command working directories and messages; reading
+    /// No workspace: for work that is done elsewhere, such as by a model that only answers. Every
+    /// question about a path is [`PathError::NoWorkspace`].
+    #[must_use]
+    pub fn none() -> Self {
+        Self { dir: None, root: PathBuf::from(NOWHERE), alias: None, id: (0, 0), writing: Mutex::new(()) }
+    }
+
+    /// Whether there is no workspace.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.dir.is_none()
+    }
+
+    /// The root: absolute, without links; a place where nothing can be, where there is no workspace. For command working directories and messages; reading
     /// goes through the methods.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -126,6 +149,7 @@ impl Workspace {
     /// [`PathError::Moved`] when it was renamed, removed or replaced.
     pub fn check_root(&self) -> Result<(), PathError> {
         use std::os::unix::fs::MetadataExt as _;
+        self.dir()?;
         match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) if (metadata.dev(), metadata.ino()) == self.id => Ok(()),
             _ => Err(PathError::Moved { root: key_of(&self.root) }),
@@ -156,7 +180,7 @@ impl Workspace {
     /// [`PathError`] when the question has no answer.
     pub fn stat(&self, path: impl AsRef<Path>) -> Result<Option<Stat>, PathError> {
         let inside = self.inside(path.as_ref())?;
-        self.dir.metadata(&inside).map_or_else(
+        self.dir()?.metadata(&inside).map_or_else(
             |source| PathError::absent_or(source, path.as_ref()),
             |metadata| Ok(Some(Stat::of(&metadata))),
         )
@@ -168,7 +192,7 @@ impl Workspace {
     /// [`PathError`] when the question has no answer.
     pub fn stat_link(&self, path: impl AsRef<Path>) -> Result<Option<Stat>, PathError> {
         let inside = self.inside(path.as_ref())?;
-        self.dir.symlink_metadata(&inside).map_or_else(
+        self.dir()?.symlink_metadata(&inside).map_or_else(
             |source| PathError::absent_or(source, path.as_ref()),
             |metadata| Ok(Some(Stat::of(&metadata))),
         )
@@ -181,7 +205,7 @@ impl Workspace {
     /// [`PathError`] when the question has no answer.
     pub fn read_link(&self, path: impl AsRef<Path>) -> Result<Option<PathBuf>, PathError> {
         let inside = self.inside(path.as_ref())?;
-        match self.dir.read_link_contents(&inside) {
+        match self.dir()?.read_link_contents(&inside) {
             Ok(target) => Ok(Some(target)),
             Err(source) if source.kind() == io::ErrorKind::InvalidInput => Ok(None),
             Err(source) => PathError::absent_or(source, path.as_ref()),
@@ -206,7 +230,7 @@ impl Workspace {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
         let inside = self.inside(path)?;
-        let file = match self.dir.open_with(&inside, &options) {
+        let file = match self.dir()?.open_with(&inside, &options) {
             Ok(file) => file,
             Err(source) => return PathError::absent_or(source, path),
         };
@@ -275,7 +299,7 @@ impl Workspace {
     ) -> Result<Option<Vec<Listed>>, PathError> {
         let path = path.as_ref();
         let inside = self.inside(path)?;
-        let dir = match self.dir.open_dir(&inside) {
+        let dir = match self.dir()?.open_dir(&inside) {
             Ok(dir) => dir,
             Err(source) => {
                 return match self.stat(path)? {
@@ -296,13 +320,19 @@ impl Workspace {
         Ok(Some(listed))
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.dir.as_fd()
+    /// The folder itself.
+    pub(crate) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
+        self.dir.as_ref().map(AsFd::as_fd).ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    fn dir(&self) -> Result<&Dir, PathError> {
+        self.dir.as_ref().ok_or(PathError::NoWorkspace)
     }
 
     /// The part of `path` below the root, refused when it names a place elsewhere.
     fn inside(&self, path: &Path) -> Result<PathBuf, PathError> {
         use std::os::unix::ffi::OsStrExt as _;
+        self.dir()?;
         let bytes = path.as_os_str().as_bytes();
         if bytes.is_empty() {
             return Err(PathError::Empty);

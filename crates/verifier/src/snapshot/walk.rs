@@ -43,7 +43,7 @@ pub(super) fn walk(
         bytes: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     };
-    let root = workspace.fd().try_clone_to_owned();
+    let root = workspace.fd().and_then(|fd| fd.try_clone_to_owned());
     let root = Arc::new(root.map_err(|source| SnapshotError::Io { path: ".".into(), source })?);
     let mut stack = Vec::new();
     let mut recorded = Vec::new();

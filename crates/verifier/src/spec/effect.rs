@@ -4,6 +4,7 @@ use probity_core::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::agent::AgentSpec;
 use super::source::Source;
 use super::value::{Mode, StatusSet, one_or_many};
 use crate::compare::Match;
@@ -52,6 +53,8 @@ pub enum Effect {
     InvariantCheck(InvariantCheckSpec),
     /// An answer whose statements cite what they rest on.
     Citations(CitationsSpec),
+    /// Another delegate that is asked.
+    Agent(AgentSpec),
     /// A person who is asked.
     Human(HumanSpec),
 }

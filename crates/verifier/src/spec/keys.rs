@@ -205,6 +205,8 @@ pub const KINDS: &[Kind] = &[
             key("may_change", Form::Texts),
         ],
     },
+    // Its keys stand inside the target, which is a map.
+    Kind { name: "agent", target: "MAP", keys: &[] },
     Kind {
         name: "human",
         target: "WHO",

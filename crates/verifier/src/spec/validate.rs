@@ -58,6 +58,7 @@ pub(super) fn validate(check: &CheckSpec) -> Checked {
         Effect::ReadAfterWrite(spec) => reading::read_after_write(spec),
         Effect::InvariantCheck(spec) => reading::invariant_check(spec),
         Effect::Citations(spec) => citations(spec),
+        Effect::Agent(spec) => spec.validate(),
         Effect::Human(spec) => human(spec),
     }
 }

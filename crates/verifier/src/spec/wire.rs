@@ -1,8 +1,9 @@
 //! The wire form of a check: a map, the same from JSON, YAML and TOML, or the `--expect` text.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::agent::AgentSpec;
 use super::effect::{Effect, RESPONSE};
 use super::error::excerpt;
 use super::keys::{KINDS, Key, Kind, nearest};
@@ -96,6 +97,7 @@ pub(crate) fn parts(
         Effect::ReadAfterWrite(spec) => serde_json::to_value(spec),
         Effect::InvariantCheck(spec) => serde_json::to_value(spec),
         Effect::Citations(spec) => serde_json::to_value(spec),
+        Effect::Agent(spec) => serde_json::to_value(spec).map(|map| json!({ "target": map })),
         Effect::Human(spec) => serde_json::to_value(spec),
     }?;
     let (Some(kind), Value::Object(mut map)) = (Kind::named(check.kind()), value) else {
@@ -123,6 +125,7 @@ fn target_value(kind: &Kind, target: Value) -> Result<Value, SpecError> {
         }
         ("changes_only", Value::String(text)) if text == NO_GLOBS => Value::Array(Vec::new()),
         ("changes_only", list @ Value::Array(_)) => list,
+        ("agent", map) => return AgentSpec::read(&map),
         (_, other) => other,
     };
     let texts = target.is_string()
@@ -145,7 +148,7 @@ fn target_value(kind: &Kind, target: Value) -> Result<Value, SpecError> {
     })
 }
 
-fn effect(kind: &'static Kind, map: Value) -> Result<Effect, SpecError> {
+fn effect(kind: &'static Kind, mut map: Value) -> Result<Effect, SpecError> {
     use serde_json::from_value;
     match kind.name {
         "file" => from_value(map).map(Effect::File),
@@ -163,6 +166,7 @@ fn effect(kind: &'static Kind, map: Value) -> Result<Effect, SpecError> {
         "read_after_write" => from_value(map).map(Effect::ReadAfterWrite),
         "invariant_check" => from_value(map).map(Effect::InvariantCheck),
         "citations" => from_value(map).map(Effect::Citations),
+        "agent" => from_value(map["target"].take()).map(Effect::Agent),
         _ => from_value(map).map(Effect::Human),
     }
     .map_err(|error| SpecError::Value {

@@ -8,12 +8,15 @@ use super::Kind;
 /// A question about a path that could not be answered. A path that does not exist is an answer,
 /// not an error.
 ///
-/// Three sorts, for the caller who turns this into a verdict: the question is wrong (`Empty`,
+/// Three sorts, for the caller who turns this into a verdict: the question is wrong (`NoWorkspace`, `Empty`,
 /// `Nul`, `Outside`, `HasParent`, `Pattern`); the world is not as it should be (`Escapes`, `Loop`,
 /// `NotAFile`, `NotADirectory`); the world could not be read (`Denied`, `TooLarge`, `TooMany`,
 /// `TooDeep`, `Moved`, `Io`).
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
+    /// The run has no workspace, so no path leads anywhere.
+    #[error("the run has no workspace; give it one")]
+    NoWorkspace,
     /// The empty text; the root is `.`.
     #[error("the path is empty; write `.` for the workspace itself")]
     Empty,
@@ -127,6 +130,7 @@ impl PathError {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
+            Self::NoWorkspace => "path_no_workspace",
             Self::Empty => "path_empty",
             Self::Nul { .. } => "path_nul",
             Self::Outside { .. } => "path_outside",

@@ -161,7 +161,7 @@ fn for_each_folder(
     workspace: &Workspace,
     mut visit: impl FnMut(&str, usize, Result<Names, ()>) -> Result<Vec<(OsString, String)>, PathError>,
 ) -> Result<(), PathError> {
-    let root = workspace.fd().try_clone_to_owned();
+    let root = workspace.fd().and_then(|fd| fd.try_clone_to_owned());
     let root = root.map_err(|source| PathError::Io { path: ".".into(), source })?;
     let mut pending: Vec<(Rc<OwnedFd>, OsString, String, usize)> =
         vec![(Rc::new(root), ".".into(), String::new(), 0)];

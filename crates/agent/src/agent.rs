@@ -1,0 +1,395 @@
+//! An agent, and how its runs are driven.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use probity_chat::{ChatConfig, ChatDelegate, Model, Shared, Toolbox};
+use probity_core::{CheckDecl, Code, Policy, RunId, Subject};
+use probity_engine::{
+    Check, Clock, Correction, Ended, Engine, EngineError, Plan, Report, read_entries, read_request,
+};
+use probity_store::Store;
+use probity_verifier::{NoFacts, Workspace};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use crate::builder::{AgentBuilder, NoOutput};
+use crate::done::{Done, NotDone};
+use crate::error::AgentError;
+use crate::event::VerificationEvent;
+use crate::feed::{Feed, Sink};
+use crate::history;
+use crate::lineage::Lineage;
+use crate::transcript::Transcript;
+use crate::typed::{Function, TypedVerifier};
+use crate::verification::Ledger;
+
+/// The name of the verifier among the checks of a run.
+const VERIFIER: &str = "verifier";
+/// The longest that the tries of one verifier may take together, in milliseconds.
+const MAX_CHECK_MS: u64 = probity_core::MAX_CHECK_MS;
+
+/// A chat model with tools, a declared output, and a verifier. Cheap to clone; runs of one agent do not
+/// know of each other.
+pub struct Agent<R = String> {
+    inner: Arc<Inner>,
+    result: PhantomData<fn() -> R>,
+}
+
+/// What a run may be given beside its task.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Its name, unique in the store; absent draws one.
+    pub run: Option<RunId>,
+    /// The run that starts it; absent where a person does. A run is resumed with the parent that it was
+    /// started by.
+    pub parent: Option<Lineage>,
+    /// Cancels it. The run ends as cancelled; to leave it as it is and go on later, drop the future.
+    pub cancel: CancellationToken,
+}
+
+/// What an agent is made of, without its types.
+pub(crate) struct Inner {
+    pub(crate) name: Arc<str>,
+    pub(crate) instructions: Arc<str>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) chat: ChatConfig,
+    pub(crate) function: Option<Function>,
+    pub(crate) version: String,
+    pub(crate) policy: Policy,
+    pub(crate) verifier_timeout: Duration,
+    pub(crate) checks: Arc<[Check]>,
+    pub(crate) max_depth: u32,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) shared: Shared,
+    pub(crate) sink: Option<Sink>,
+}
+
+/// What a run is opened with, as its log keeps it: enough to tell one agent from another, and to take
+/// the run up again with nothing but its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunRequest {
+    agent: String,
+    task: String,
+    instructions: String,
+    model: String,
+    tools: Value,
+    output: Value,
+    verifier: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    depth: u32,
+}
+
+/// How a run is taken up.
+pub(crate) enum How {
+    Start,
+    Resume,
+    Wake { by: String, value: Value },
+}
+
+impl Agent {
+    /// Begins the description of an agent: who it is to be, in words for the model.
+    pub fn builder(instructions: impl Into<String>) -> AgentBuilder<NoOutput, String> {
+        AgentBuilder::new(instructions.into())
+    }
+}
+
+impl<R: DeserializeOwned> Agent<R> {
+    /// Gives the agent a task and drives the run to its end.
+    ///
+    /// Dropping the future leaves the run as it is recorded; [`Agent::resume`] goes on from there.
+    ///
+    /// # Errors
+    /// [`AgentError`] if the run ended without a result, waits, or could not be driven on.
+    pub async fn run(&self, task: impl Into<Arc<str>>) -> Result<Done<R>, AgentError> {
+        self.run_with(task, RunOptions::default()).await
+    }
+
+    /// As [`Agent::run`], with a name, ancestors, or a token to cancel it by.
+    ///
+    /// # Errors
+    /// As [`Agent::run`].
+    pub async fn run_with(
+        &self,
+        task: impl Into<Arc<str>>,
+        options: RunOptions,
+    ) -> Result<Done<R>, AgentError> {
+        typed(Arc::clone(&self.inner).run(task.into(), options).await?)
+    }
+
+    /// Takes up a run that was interrupted, or reads one that has ended: nothing that is recorded is
+    /// done again.
+    ///
+    /// # Errors
+    /// As [`Agent::run`]; [`EngineError::PlanDiffers`] if the run is that of another agent.
+    pub async fn resume(&self, run: &RunId) -> Result<Done<R>, AgentError> {
+        self.resume_with(run, RunOptions::default()).await
+    }
+
+    /// As [`Agent::resume`], with the parent that the run was started by, or a token to cancel it by.
+    ///
+    /// # Errors
+    /// As [`Agent::resume`].
+    pub async fn resume_with(
+        &self,
+        run: &RunId,
+        options: RunOptions,
+    ) -> Result<Done<R>, AgentError> {
+        typed(Arc::clone(&self.inner).take_up(run, options, How::Resume).await?)
+    }
+
+    /// Answers what a parked run waits for, and drives it on: the tool that asked gets the answer.
+    ///
+    /// # Errors
+    /// As [`Agent::resume`]; [`EngineError::Answer`] if the run does not wait for an answer.
+    pub async fn wake(&self, run: &RunId, by: &str, value: Value) -> Result<Done<R>, AgentError> {
+        let how = How::Wake { by: by.to_owned(), value };
+        typed(Arc::clone(&self.inner).take_up(run, RunOptions::default(), how).await?)
+    }
+
+    /// The verdicts of a run, whoever drove it.
+    ///
+    /// # Errors
+    /// [`AgentError::Engine`] if there is no such run, or its log is damaged.
+    pub async fn ledger(&self, run: &RunId) -> Result<Ledger, AgentError> {
+        Ok(Ledger::of(&read_entries(self.inner.store.as_ref(), run).await?))
+    }
+
+    /// What verification came to in a run, whoever drove it: the events that were told, or would have
+    /// been, in order.
+    ///
+    /// # Errors
+    /// [`AgentError::Engine`] if there is no such run, or its log is damaged.
+    pub async fn history(&self, run: &RunId) -> Result<Vec<VerificationEvent>, AgentError> {
+        Ok(history::read(self.inner.store.as_ref(), run).await?)
+    }
+}
+
+impl<R> Agent<R> {
+    pub(crate) fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), result: PhantomData }
+    }
+
+    /// The agent, whatever its result: for those who work with many.
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+}
+
+impl Inner {
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        task: Arc<str>,
+        options: RunOptions,
+    ) -> Result<Done<Value>, AgentError> {
+        let run = match &options.run {
+            Some(run) => run.clone(),
+            None => fresh_run(),
+        };
+        self.drive(run, task, options, Ledger::default(), How::Start).await
+    }
+
+    /// Whether there is a run of this name.
+    pub(crate) async fn knows(&self, run: &RunId) -> Result<bool, AgentError> {
+        match read_entries(self.store.as_ref(), run).await {
+            Ok(_) => Ok(true),
+            Err(EngineError::Missing { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes up a run by its name: its task stands in its log.
+    pub(crate) async fn take_up(
+        self: Arc<Self>,
+        run: &RunId,
+        options: RunOptions,
+        how: How,
+    ) -> Result<Done<Value>, AgentError> {
+        let request = read_request(self.store.as_ref(), run).await?;
+        let differs = |_| EngineError::PlanDiffers { run: run.clone(), what: "a request" };
+        let request: RunRequest = serde_json::from_slice(&request).map_err(differs)?;
+        let ledger = Ledger::of(&read_entries(self.store.as_ref(), run).await?);
+        self.drive(run.clone(), request.task.into(), options, ledger, how).await
+    }
+
+    async fn drive(
+        self: Arc<Self>,
+        run: RunId,
+        task: Arc<str>,
+        options: RunOptions,
+        ledger: Ledger,
+        how: How,
+    ) -> Result<Done<Value>, AgentError> {
+        let feed = Arc::new(Feed::new(run.clone(), ledger, self.sink.clone()));
+        let plan = self.plan(run.clone(), task, &options, &feed)?;
+        let engine = Engine::new(Arc::clone(&self.store), Arc::clone(&self.clock));
+        let (watch, cancel) = (Arc::clone(&feed), options.cancel);
+        // On a worker of the runtime, whoever awaits it: what the run starts is then next in line on
+        // the same thread.
+        let driven = tokio::spawn(async move {
+            match how {
+                How::Start => engine.run(plan, watch.as_ref(), cancel).await,
+                How::Resume => engine.resume(plan, watch.as_ref(), cancel).await,
+                How::Wake { by, value } => {
+                    engine.wake(plan, &by, value, watch.as_ref(), cancel).await
+                }
+            }
+        });
+        match AbortOnDropHandle::new(driven).await {
+            Ok(ended) => self.ended(ended?, &feed).await,
+            Err(_) => Err(AgentError::Aborted { run }),
+        }
+    }
+
+    fn plan(
+        &self,
+        run: RunId,
+        task: Arc<str>,
+        options: &RunOptions,
+        feed: &Arc<Feed>,
+    ) -> Result<Plan, AgentError> {
+        let above = options.parent.as_ref();
+        let inherited = above.map_or(&[][..], |above| &above.checks);
+        let operator: Arc<[Check]> = inherited.iter().chain(self.checks.iter()).cloned().collect();
+        let lineage = Lineage {
+            run: run.clone(),
+            parent: above.map(|above| above.run.clone()),
+            depth: above.map_or(0, |above| above.depth.saturating_add(1)),
+            max_depth: above.map_or(self.max_depth, |above| above.max_depth.min(self.max_depth)),
+            checks: Arc::clone(&operator),
+        };
+        let request = self.request(&task, &lineage);
+        let shared = self.shared.with(lineage);
+        let chat = ChatConfig { shared: shared.clone(), ..self.chat.clone() };
+        let delegate = ChatDelegate::new(Arc::clone(&self.model), self.toolbox.clone(), chat);
+        let workspace = Arc::clone(&self.workspace);
+        let mut plan = Plan::new(run, task, Arc::new(delegate), workspace, Arc::new(NoFacts));
+        plan.request = serde_json::to_vec(&request).map_err(EngineError::from)?;
+        plan.system_prompt = Some(Arc::clone(&self.instructions));
+        plan.agent = Arc::clone(&self.name);
+        plan.policy = self.policy.clone();
+        plan.correction = Correction::Rejections;
+        plan.checks = operator.to_vec();
+        if let Some(function) = &self.function {
+            let verifier = TypedVerifier {
+                function: function.clone(),
+                timeout: self.verifier_timeout,
+                shared,
+                transcript: Transcript::new(Arc::clone(&self.store)),
+                feed: Arc::clone(feed),
+                alive: Arc::new(Semaphore::new(1)),
+            };
+            plan.checks.push(Check::verifier(self.decl(), Arc::new(verifier)));
+        }
+        Ok(plan)
+    }
+
+    fn decl(&self) -> CheckDecl {
+        // Every try gets its whole time, and the waits between them come on top.
+        let each_ms = u64::try_from(self.verifier_timeout.as_millis()).unwrap_or(u64::MAX);
+        let each_ms = each_ms.saturating_add(Policy::MAX_BACKOFF_MS);
+        let timeout_ms = each_ms.saturating_mul(self.policy.max_verify_tries.into());
+        CheckDecl {
+            id: Code::slug(VERIFIER),
+            subject: Subject::Claim,
+            timeout_ms: timeout_ms.clamp(1, MAX_CHECK_MS),
+        }
+    }
+
+    fn request(&self, task: &str, lineage: &Lineage) -> RunRequest {
+        let output = self.chat.output.as_ref().map_or(Value::Null, |it| it.schema().clone());
+        RunRequest {
+            agent: self.name.as_ref().to_owned(),
+            task: task.to_owned(),
+            instructions: self.instructions.as_ref().to_owned(),
+            model: self.model.identity(),
+            tools: json!(self.toolbox.specs()),
+            output,
+            verifier: self.function.as_ref().map(|_| self.version.clone()),
+            parent_id: lineage.parent.clone(),
+            depth: lineage.depth,
+        }
+    }
+
+    async fn ended(&self, ended: Ended, feed: &Feed) -> Result<Done<Value>, AgentError> {
+        let Ended { run, outcome, code, delivered, result, .. } = ended;
+        let ledger = feed.ledger();
+        if outcome.delivers()
+            && let Some(claim) = delivered
+        {
+            let output = claim.output.unwrap_or_default();
+            let handed_in = match &output {
+                Value::Null => Value::String(claim.response),
+                output => output.clone(),
+            };
+            let result = result.unwrap_or(handed_in);
+            let (verification, ledger) = (ledger.state().clone(), ledger.entries().to_vec());
+            return Ok(Done { result, output, run, outcome, verification, ledger });
+        }
+        let report = Report::read(self.store.as_ref(), &run).await?;
+        if outcome == probity_core::Outcome::Escalated {
+            let question = report.question.unwrap_or_default();
+            return Err(AgentError::Waits { run, code, question });
+        }
+        Err(AgentError::NotDone(Box::new(NotDone {
+            reasons: history::reasons(&report),
+            last_claim: report.claim,
+            verification: ledger.state().clone(),
+            ledger: ledger.entries().to_vec(),
+            run,
+            outcome,
+            code,
+        })))
+    }
+}
+
+fn typed<R: DeserializeOwned>(done: Done<Value>) -> Result<Done<R>, AgentError> {
+    let run = done.run.clone();
+    done.map(|result| {
+        serde_json::from_value(result)
+            .map_err(|error| AgentError::Result { run, detail: error.to_string() })
+    })
+}
+
+fn fresh_run() -> RunId {
+    RunId::from_uuid(Uuid::now_v7().as_u128())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl<R> Clone for Agent<R> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), result: PhantomData }
+    }
+}
+
+impl<R> fmt::Debug for Agent<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("name", &self.inner.name)
+            .field("model", &self.inner.model.identity())
+            .finish_non_exhaustive()
+    }
+}
