@@ -115,13 +115,10 @@ impl<'a> Attempt<'a> {
 
     /// An answer that was cut or withheld is none, unless a call in it came through whole.
     fn check_stop(&self, stop: Stop) -> Result<(), DelegateError> {
-        let is_whole =
-            |call: &Call| self.delegate.tools.admit(&call.name, &call.arguments).is_ok();
+        let is_whole = |call: &Call| self.delegate.tools.admit(&call.name, &call.arguments).is_ok();
         let (code, message) = match stop {
             Stop::End => return Ok(()),
-            Stop::Length
-                if self.conversation.open().iter().any(|open| is_whole(&open.call)) =>
-            {
+            Stop::Length if self.conversation.open().iter().any(|open| is_whole(&open.call)) => {
                 return Ok(());
             }
             Stop::Length => (

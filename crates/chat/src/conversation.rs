@@ -11,6 +11,9 @@ use crate::{Call, ChatNote, FINAL_OUTPUT, GivenAnswer, Message, ModelReply, Stop
 /// The longest id of a call that is kept as its provider made it, in bytes.
 const MAX_CALL_ID_BYTES: usize = 128;
 
+/// In place of an answer without text or calls: providers refuse a message that says nothing.
+const SILENCE: &str = "(no answer)";
+
 /// A conversation: what was said, and which calls are open.
 ///
 /// [`Conversation::replay`] of the notes of a run equals the value that wrote them. A step costs what
@@ -230,7 +233,9 @@ impl Conversation {
             .iter()
             .map(|call| OpenCall { call: call.clone(), state: CallState::Announced })
             .collect();
-        self.messages.push(Message::Assistant { content: text, tool_calls });
+        let is_silent = text.is_empty() && tool_calls.is_empty();
+        let content = if is_silent { SILENCE.to_owned() } else { text };
+        self.messages.push(Message::Assistant { content, tool_calls });
     }
 
     fn end(&mut self, call_id: &str, state: CallState) -> Result<(), NoteError> {

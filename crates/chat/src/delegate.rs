@@ -73,12 +73,12 @@ impl Delegate for ChatDelegate {
         let work = async {
             match request.timeout {
                 None => self.work(request).await,
-                Some(timeout) => tokio::time::timeout(timeout, self.work(request))
-                    .await
-                    .unwrap_or_else(|_| {
+                Some(timeout) => {
+                    tokio::time::timeout(timeout, self.work(request)).await.unwrap_or_else(|_| {
                         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
                         Err(DelegateError::TimedOut { timeout_ms })
-                    }),
+                    })
+                }
             }
         };
         tokio::select! {

@@ -42,8 +42,7 @@ impl OutputSchema {
     /// # Errors
     /// [`OutputSchemaError`] if it does not compile or is not that of an object.
     pub fn new(schema: Value) -> Result<Self, OutputSchemaError> {
-        let validator =
-            schema::compile(&schema).map_err(|detail| OutputSchemaError { detail })?;
+        let validator = schema::compile(&schema).map_err(|detail| OutputSchemaError { detail })?;
         Ok(Self { schema, validator: Arc::new(validator), normalise: None })
     }
 

@@ -39,8 +39,7 @@ fn next(expression: &str, zone: &str, now_ms: u64) -> Result<u64, String> {
         let expression = cut::at_the_end(expression, 80).into_owned();
         format!("the cron expression `{expression}` cannot be used: {detail}")
     };
-    let parser =
-        CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
     let cron = parser.parse(expression).map_err(|error| bad(error.to_string()))?;
     let offset = offset(zone)?;
     let now_s = i64::try_from(now_ms / 1000).map_err(|_| bad("it is too late".to_owned()))?;
