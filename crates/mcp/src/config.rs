@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use probity_sandbox::MAX_TIMEOUT;
 use serde::{Deserialize, Serialize};
 
 /// Wall time of one call when nothing else is said: one minute.
@@ -61,6 +63,16 @@ impl McpConfig {
             prefix: None,
             max_restarts: DEFAULT_MAX_RESTARTS,
         }
+    }
+
+    /// Wall time of one call; a month at most, so that it can be added to any time.
+    pub(crate) fn call_bound(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms).min(MAX_TIMEOUT)
+    }
+
+    /// The same for the start.
+    pub(crate) fn start_bound(&self) -> Duration {
+        Duration::from_millis(self.start_timeout_ms).min(MAX_TIMEOUT)
     }
 }
 

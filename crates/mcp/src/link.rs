@@ -1,7 +1,6 @@
 //! The way to a server that may end and be started again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use probity_sandbox::Launcher;
 use serde_json::{Map, Value};
@@ -55,7 +54,7 @@ impl Link {
         arguments: Map<String, Value>,
         cancel: &CancellationToken,
     ) -> Result<Value, String> {
-        let deadline = Instant::now() + Duration::from_millis(self.config.timeout_ms);
+        let deadline = Instant::now() + self.config.call_bound();
         let session = tokio::select! {
             session = self.session() => session?,
             () = cancel.cancelled() => return Err("the call was cancelled before it began".to_owned()),

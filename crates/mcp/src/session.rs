@@ -98,8 +98,7 @@ impl Session {
         let overrun = stdout.overrun();
         let transport =
             AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(usize::MAX);
-        let bound = Duration::from_millis(config.start_timeout_ms);
-        match timeout(bound, Box::pin(serve_client(Refusing, transport))).await {
+        match timeout(config.start_bound(), Box::pin(serve_client(Refusing, transport))).await {
             Ok(Ok(service)) => Ok(Self { child, service, overrun }),
             Ok(Err(error)) => {
                 let overrun = overrun.load(Ordering::Acquire);
@@ -112,7 +111,7 @@ impl Session {
     /// Lists the tools as the server describes them: at most [`MAX_TOOLS`] and one, so that the
     /// caller sees that there are more.
     pub(crate) async fn list(&self, config: &McpConfig) -> Result<Vec<Value>, Unanswered> {
-        let deadline = Instant::now() + Duration::from_millis(config.start_timeout_ms);
+        let deadline = Instant::now() + config.start_bound();
         let never = CancellationToken::new();
         let mut tools = Vec::new();
         let mut params: Option<PaginatedRequestParams> = None;

@@ -4,8 +4,10 @@ use std::time::Instant;
 
 use probity_chat::Interrupted;
 use probity_mcp::{McpConfig, McpServer};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::{PATIENCE, call, config, is_alive, launcher, start, tool, until};
+use crate::{PATIENCE, call, config, context, is_alive, launcher, start, tool, until};
 
 #[tokio::test]
 async fn tools_of_all_pages_are_offered_under_the_servers_name() {
@@ -25,10 +27,13 @@ async fn tools_of_all_pages_are_offered_under_the_servers_name() {
 #[tokio::test]
 async fn names_are_as_configured_and_only_the_allowed_are_offered() {
     let only = Some(vec!["pid".to_owned(), "absent".to_owned()]);
-    let prefix = Some(String::new());
-    let server = start(McpConfig { only, prefix, ..config("plain") }).await;
+    let (prefix, forever) = (Some(String::new()), u64::MAX);
+    let config = McpConfig { timeout_ms: forever, start_timeout_ms: forever, ..config("plain") };
+    let server = start(McpConfig { only, prefix, ..config }).await;
     let names: Vec<String> = server.tools().iter().map(|tool| tool.spec().name.clone()).collect();
     assert_eq!(names, ["pid"]);
+    let context = context(CancellationToken::new());
+    assert!(server.tools()[0].call(&context, json!({})).await.is_ok());
     assert_eq!(server.warnings(), ["the server has no tool `absent`"]);
 }
 
