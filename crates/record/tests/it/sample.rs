@@ -2,19 +2,23 @@
 
 use probity_core::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Delegation, Digest, Effect, Entry, Feature,
-    Finding, Handled, HookDecision, HookDecl, HookPoint, Input, OnFailure, Phase, Policy, RedFirst,
-    Rewrite, RunId, Rung, Stage, StageBudgets, Step, Subject, Terms, Tier, Usage, VerdictKind,
+    Finding, Handled, HookDecision, HookDecl, HookPoint, Input, NoteKind, OnFailure, Phase, Policy,
+    RedFirst, Rewrite, RunId, Rung, Stage, StageBudgets, Step, Subject, Terms, Tier, Usage,
+    VerdictKind,
 };
 use probity_record::{Chain, blob_digest, submission_id};
 
 /// Every sample of the current version, by name.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 13] = [
     "asked-a-human",
+    "budget-kept",
     "delegate-failed",
     "exhausted",
     "fallen-back",
     "faulted",
     "hook-blocked",
+    "noted-and-parked",
+    "parked",
     "rewritten-by-hooks",
     "unreadable",
     "unsealed",
@@ -72,6 +76,17 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
         "hook-blocked" => {
             run.start().hook(HookDecision::Block { reason: blob("not on a Friday") }).seal();
         }
+        "noted-and-parked" => noted_and_parked(&mut run),
+        // Ends while it waits for an answer.
+        "parked" => {
+            run.start().note(NoteKind::Session).note(NoteKind::Model).park(None);
+        }
+        // The delegate keeps the budget and has none left.
+        "budget-kept" => {
+            run.start().note(NoteKind::Model).note(NoteKind::Model).note(NoteKind::Model);
+            let (turn, detail) = (run.machine.turn(), blob("no tokens left for another call"));
+            run.feed(Input::DelegateFailed { turn, code: code("budget_tokens"), detail }).seal();
+        }
         "rewritten-by-hooks" => rewritten_by_hooks(&mut run),
         "fallen-back" => fallen_back(&mut run),
         // For tests that try every byte: a header, two events, a seal.
@@ -81,6 +96,20 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
         other => panic!("no sample `{other}`"),
     }
     run.entries
+}
+
+/// A model and a tool, a wait for a time and one for an answer, an interruption between a note and the
+/// claim, and a refusal with more to say.
+fn noted_and_parked(run: &mut Run) {
+    run.start().note(NoteKind::Session).note(NoteKind::Model).note(NoteKind::Tool);
+    run.park(Some(60_000)).timer().note(NoteKind::Model).feed(Input::Resume);
+    let mut refused = missing();
+    if let Finding::Verdict { metadata, .. } = &mut refused {
+        *metadata = Some(blob(r#"{"failed_tests":["test_parser_generics"]}"#));
+    }
+    run.turn(refused).note(NoteKind::Model).park(None);
+    run.feed(Input::Woken { answer: blob(r#"{"by":"kim","value":"the blue one"}"#) });
+    run.note(NoteKind::Model).turn(created()).seal();
 }
 
 /// Every point of a hook, and a claim that two verification hooks see one after the other.
@@ -111,6 +140,7 @@ fn charter(name: &str) -> Charter {
         Charter::new(Policy::default(), vec![check("file-1", Subject::World, 30_000)]);
     match name {
         "asked-a-human" => charter.checks.push(check("approval", Subject::Human, 3_600_000)),
+        "budget-kept" => charter.policy.max_tokens = Some(1_500),
         "hook-blocked" => charter.hooks.push(hook("calendar", HookPoint::AttemptStart)),
         "rewritten-by-hooks" => {
             charter.checks.push(check("redact", Subject::Hook, 30_000));
@@ -188,6 +218,7 @@ fn missing() -> Finding {
         criteria: vec![code("created")],
         confidence_bp: None,
         evidence: Some(blob(r#"[{"observed":"absent","source":"file:out.txt"}]"#)),
+        metadata: None,
         output: None,
     }
 }
@@ -200,6 +231,7 @@ fn created() -> Finding {
         criteria: vec![code("created"), code("contains")],
         confidence_bp: Some(10_000),
         evidence: Some(blob(r#"[{"observed":"6 bytes","source":"file:out.txt"}]"#)),
+        metadata: None,
         output: None,
     }
 }
@@ -271,6 +303,23 @@ impl Run {
         let (check, judge, by) = (CheckIndex(1), blob("judge"), blob("kim: not yet"));
         let submission = self.machine.submission().unwrap().clone();
         self.feed(Input::CheckAnswered { check, submission, finding, by, judge })
+    }
+
+    fn note(&mut self, kind: NoteKind) -> &mut Self {
+        let content = blob(&format!("note {}", self.machine.notes().len()));
+        let usage = match kind {
+            NoteKind::Model => Usage { tokens: 400, tool_calls: 0 },
+            NoteKind::Tool => Usage { tokens: 0, tool_calls: 1 },
+            NoteKind::Session => Usage::default(),
+        };
+        self.feed(Input::Noted { turn: self.machine.turn(), kind, content, usage })
+    }
+
+    /// The delegate waits: for so long, or for an answer.
+    fn park(&mut self, for_ms: Option<u64>) -> &mut Self {
+        let detail = blob(r#"{"key":"which","question":"Which one?"}"#);
+        let until_ms = for_ms.map(|for_ms| self.now_ms + for_ms);
+        self.feed(Input::Parked { turn: self.machine.turn(), until_ms, detail })
     }
 
     fn timer(&mut self) -> &mut Self {
