@@ -203,8 +203,10 @@ async fn limits_and_a_clean_environment_hold_for_it_too() {
 #[tokio::test]
 async fn a_child_that_kills_its_helper_is_an_error_and_is_dead() {
     let marker = marker("matricide");
-    let mut child = start(&sh(&format!("kill -9 $PPID; : {marker}; sleep 600")), &helper()).await;
+    let mut child =
+        start(&sh(&format!("read -r go; kill -9 $PPID; : {marker}; sleep 600")), &helper()).await;
     let mut stdout = child.take_stdout().unwrap();
+    child.take_stdin().unwrap().write_all(b"go\n").await.unwrap();
     let result = child.wait().await;
     assert!(matches!(result, Err(SandboxError::Helper { .. })), "{result:?}");
     assert_eq!(marked(&marker), Vec::<String>::new());
