@@ -82,9 +82,9 @@ impl CommandConfig {
         }
     }
 
-    /// The configuration for a well-known agent, by the name of its program: `claude`, `codex` or
-    /// `gemini`. Each may edit files in the workspace without asking, reports what it does, and is
-    /// resumed on a retry. `None` for any other name.
+    /// The configuration for a well-known agent, by the name of its program: `claude`, `codex`,
+    /// `gemini`, `opencode` or `qwen`. Each may edit files in the workspace without asking, reports
+    /// what it does, and is resumed on a retry. `None` for any other name.
     #[must_use]
     pub fn known(name: &str) -> Option<Self> {
         let (format, argv, resume) = match name {
@@ -101,8 +101,19 @@ impl CommandConfig {
             ),
             "gemini" => (
                 Format::Gemini,
-                "gemini --output-format stream-json --approval-mode auto_edit",
-                "gemini --output-format stream-json --approval-mode auto_edit --resume {session}",
+                "gemini --output-format stream-json --approval-mode auto_edit --skip-trust",
+                "gemini --output-format stream-json --approval-mode auto_edit --skip-trust \
+                 --resume {session}",
+            ),
+            "opencode" => (
+                Format::Opencode,
+                "opencode run --format json",
+                "opencode run --format json --session {session}",
+            ),
+            "qwen" => (
+                Format::Claude,
+                "qwen --output-format stream-json --approval-mode auto-edit",
+                "qwen --output-format stream-json --approval-mode auto-edit --resume {session}",
             ),
             _ => return None,
         };

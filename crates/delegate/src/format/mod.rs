@@ -7,6 +7,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod opencode;
 mod records;
 
 use std::collections::HashMap;
@@ -34,6 +35,8 @@ pub enum Format {
     Codex,
     /// `gemini --output-format stream-json` or `json`.
     Gemini,
+    /// `opencode run --format json`.
+    Opencode,
 }
 
 impl Format {
@@ -46,6 +49,7 @@ impl Format {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -64,6 +68,7 @@ impl Format {
         match format {
             Self::Claude => claude::read(&records, &mut reading),
             Self::Codex => codex::read(&records, &mut reading),
+            Self::Opencode => opencode::read(&records, &mut reading),
             Self::Text | Self::Auto | Self::Gemini => gemini::read(&records, &mut reading),
         }
         Ok(reading)
@@ -80,6 +85,9 @@ fn detect(stdout: &Captured) -> Format {
         Some(kind) if kind.starts_with("thread.") || kind.starts_with("turn.") => Format::Codex,
         Some(kind) if kind.starts_with("item.") && has(&first, "item") => Format::Codex,
         Some("init") if has(&first, "session_id") => Format::Gemini,
+        Some(_) if has(&first, "sessionID") && (has(&first, "part") || has(&first, "error")) => {
+            Format::Opencode
+        }
         None if has(&first, "stats") && (has(&first, "response") || has(&first, "error")) => {
             Format::Gemini
         }

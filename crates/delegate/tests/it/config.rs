@@ -35,7 +35,14 @@ fn a_short_entry_has_the_defaults_and_an_unknown_key_is_an_error() {
     ] {
         assert!(serde_json::from_value::<CommandConfig>(bad.clone()).is_err(), "{bad}");
     }
-    for format in [Format::Text, Format::Auto, Format::Claude, Format::Codex, Format::Gemini] {
+    for format in [
+        Format::Text,
+        Format::Auto,
+        Format::Claude,
+        Format::Codex,
+        Format::Gemini,
+        Format::Opencode,
+    ] {
         let word = Value::from(format.as_str());
         assert_eq!(serde_json::from_value::<Format>(word).unwrap(), format);
     }
@@ -81,9 +88,13 @@ fn what_cannot_work_is_refused_at_once() {
 
 #[test]
 fn the_known_agents_are_resumed_and_read_in_their_own_format() {
-    for (name, format) in
-        [("claude", Format::Claude), ("codex", Format::Codex), ("gemini", Format::Gemini)]
-    {
+    for (name, format) in [
+        ("claude", Format::Claude),
+        ("codex", Format::Codex),
+        ("gemini", Format::Gemini),
+        ("opencode", Format::Opencode),
+        ("qwen", Format::Claude),
+    ] {
         let config = CommandConfig::known(name).unwrap();
         assert_eq!(config.validate(), Ok(()));
         assert_eq!(config.format, format);

@@ -40,7 +40,7 @@ fn expected(name: &str) -> Answered {
     }
 }
 
-const SAMPLES: [(&str, Format); 7] = [
+const SAMPLES: [(&str, Format); 8] = [
     ("claude-stream.jsonl", Format::Claude),
     ("claude-json.json", Format::Claude),
     ("claude-verbose.json", Format::Claude),
@@ -48,6 +48,7 @@ const SAMPLES: [(&str, Format); 7] = [
     ("codex-exec.jsonl", Format::Codex),
     ("gemini-stream.jsonl", Format::Gemini),
     ("gemini-json.json", Format::Gemini),
+    ("opencode-run.jsonl", Format::Opencode),
 ];
 
 #[tokio::test]
@@ -64,6 +65,40 @@ async fn every_sample_is_read_exactly_under_its_name_and_by_its_first_line() {
     }
     let files = std::fs::read_dir(testdata()).unwrap().count();
     assert_eq!(files, SAMPLES.len() * 2 + 1, "a sample is not in the table");
+}
+
+/// What real agents wrote, and the tool that each wrote the file with: see `docs/clients.md`.
+const CLIENTS: [(&str, Format, &str); 5] = [
+    ("claude", Format::Claude, "Write"),
+    ("codex", Format::Codex, "command_execution"),
+    ("gemini", Format::Gemini, "write_file"),
+    ("opencode", Format::Opencode, "write"),
+    ("qwen", Format::Claude, "write_file"),
+];
+
+#[tokio::test]
+async fn real_agents_are_read_through_a_lie_and_its_correction_in_one_session() {
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/clients");
+    for (client, format, tool) in CLIENTS {
+        for format in [format, Format::Auto] {
+            let attempt = async |number: u32| {
+                let file = clients.join(format!("{client}/attempt-{number}.jsonl"));
+                read(format, std::fs::read(file).unwrap()).await.unwrap()
+            };
+            let (lie, truth) = (attempt(1).await, attempt(2).await);
+            assert_eq!(lie.claim.response, "Done, I wrote out.txt.", "{client}");
+            assert_eq!(lie.claim.tool_calls, [], "{client}");
+            assert_eq!(truth.claim.response, "Done: out.txt holds hello.", "{client}");
+            let calls: Vec<_> = truth.claim.tool_calls.iter().map(|call| &call.name).collect();
+            assert_eq!(calls, [tool], "{client}");
+            let results = &truth.claim.tool_results;
+            assert_eq!(results.len(), 1, "{client}");
+            assert_eq!(results[0].call_id, truth.claim.tool_calls[0].id, "{client}");
+            assert!(!results[0].is_error, "{client}");
+            assert!(lie.session.is_some() && lie.session == truth.session, "{client}");
+            assert!(lie.usage.tokens > 0 && truth.usage.tokens > lie.usage.tokens, "{client}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -94,7 +129,7 @@ async fn a_line_that_is_not_json_is_an_error_with_its_number() {
         (String::new(), "it wrote nothing"),
         ("\n\n".to_owned(), "it wrote no JSON"),
     ] {
-        for format in [Format::Claude, Format::Codex, Format::Gemini] {
+        for format in [Format::Claude, Format::Codex, Format::Gemini, Format::Opencode] {
             let detail = detail(format, &bytes).await;
             assert!(detail.contains(said) && detail.contains(format.as_str()), "{detail}");
         }
@@ -134,6 +169,7 @@ async fn nothing_is_made_up_where_nothing_was_said() {
         (Format::Codex, "{\"type\":\"turn.started\"}\n"),
         (Format::Codex, "{\"type\":\"item.completed\"}\n"),
         (Format::Gemini, "{\"type\":\"result\",\"status\":\"success\"}\n"),
+        (Format::Opencode, "{\"type\":\"text\"}\n{\"type\":\"step_finish\",\"part\":{}}\n"),
         (Format::Gemini, "{\"type\":\"message\",\"role\":\"user\",\"content\":\"Write it.\"}\n"),
     ] {
         assert_eq!(read(format, bytes).await.unwrap(), Answered::default(), "{bytes}");
@@ -175,6 +211,19 @@ async fn an_agent_that_reports_its_own_failure_has_failed_or_claims_what_it_said
             Format::Gemini,
             r#"{"session_id":"g","error":{"type":"Error","message":"no auth","code":41}}"#,
             "no auth",
+            "",
+        ),
+        (
+            Format::Opencode,
+            "{\"type\":\"text\",\"sessionID\":\"s\",\"part\":{\"messageID\":\"m\",\"text\":\"So far.\"}}\n\
+             {\"type\":\"error\",\"sessionID\":\"s\",\"error\":{\"name\":\"APIError\",\"data\":{\"message\":\"quota\"}}}",
+            "quota",
+            "So far.",
+        ),
+        (
+            Format::Opencode,
+            r#"{"type":"error","sessionID":"s","error":{"name":"MessageAbortedError"}}"#,
+            "MessageAbortedError",
             "",
         ),
     ] {
