@@ -11,7 +11,7 @@ use crate::builtins;
 use crate::data;
 use crate::failure::{of_call, of_kind};
 use crate::fault::{self, FaultFrame, cut};
-use crate::interpreter::{Bounds, evaluator};
+use crate::interpreter::{Bounds, Role, evaluator};
 use crate::session::Session;
 
 /// The longest expression, in bytes.
@@ -50,7 +50,7 @@ impl Condition {
         let body = parse(&place, format!("lambda event, payload: (\n{text}\n)"))?;
         let module = Module::with_temp_heap(|module| {
             let compiled = evaluator(&module, session, bounds)?
-                .eval_module(body, builtins::globals())
+                .eval_module(body, builtins::globals(Role::Hook))
                 .map_err(|error| refused(&of_kind(&error).message))?;
             module.set(KEPT_AS, compiled);
             module.freeze().map_err(|error| refused(&error.err_msg))

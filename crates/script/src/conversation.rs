@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fault::{self, FaultFrame};
 use crate::frame::{FromWorker, ToWorker};
+use crate::hands::Hands;
 use crate::host::{GateError, Host, HostAnswer, HostCall};
 use crate::interpreter::{Product, Report, Source};
 use crate::limits::Limits;
@@ -28,6 +30,8 @@ pub(crate) struct Job<'a> {
     pub(crate) input: Option<&'a Input>,
     pub(crate) workspace: &'a Path,
     pub(crate) host: &'a Host,
+    /// What makes the changes that the script asks for; only the `run` of a tool has it.
+    pub(crate) hands: Option<&'a Arc<Hands>>,
     pub(crate) limits: Limits,
     /// The end of the check's own time.
     pub(crate) until: Instant,
@@ -154,6 +158,9 @@ impl Talk<'_> {
         within_ms: Option<u64>,
     ) -> Result<HostAnswer, Ended> {
         let job = self.job;
+        if let (HostCall::Change(change), Some(hands)) = (call, job.hands) {
+            return Ok(hands.make(change).await);
+        }
         tokio::select! {
             answer = within(within_ms, job.host.answer(job.workspace, call)) => Ok(answer),
             () = job.cancel.cancelled() => Err(Ended::cancelled()),

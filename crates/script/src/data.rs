@@ -131,6 +131,8 @@ fn object<'v>(
         *budget = budget.saturating_sub(key.len());
         map.insert(key, convert(item, depth + 1, budget, heap, session)?);
     }
+    // Scripts can compare the text: it must not hang on the order in which a dict was filled.
+    map.sort_keys();
     Ok(Json::Object(map))
 }
 

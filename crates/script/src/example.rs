@@ -154,7 +154,7 @@ fn run(
     };
     match report.result {
         Ok(Product::Decision(decision)) => Ok(decision.kind),
-        Ok(Product::Answer(_) | Product::Unreachable(_)) => Ok(VerdictKind::Inconclusive),
+        Ok(_) => Ok(VerdictKind::Inconclusive),
         Err(fault) => Err(FaultFrame {
             message: format!("in the example `{which}`: {}", fault.message),
             ..fault
@@ -179,7 +179,10 @@ impl Ask for GivenHost {
             HostCall::Wait { .. } => {
                 return Err(GateError::Denied("nothing changes in an example".to_owned()));
             }
-            HostCall::Command(_) | HostCall::Git(_) | HostCall::Env { .. } => {
+            HostCall::Command(_)
+            | HostCall::Git(_)
+            | HostCall::Env { .. }
+            | HostCall::Change(_) => {
                 let message = "an example has files and http only".to_owned();
                 return Err(GateError::Unreachable(message));
             }

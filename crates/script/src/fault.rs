@@ -28,7 +28,7 @@ macro_rules! codes {
 codes! {
     SYNTAX = "script_syntax", "the file is not valid Starlark", "correct the line named in the location";
     NAME = "script_name", "the script uses a name that does not exist", "correct the name, or define it above its use";
-    NO_RUN = "script_no_run", "the file does not define `run` or `verify` as a function of one argument (a hook: `handle`, event and payload)", "write `def run(result):` or `def verify(context):` at the top level";
+    NO_RUN = "script_no_run", "the file does not define `run` or `verify` as a function of one argument (a hook: `handle`, event and payload; a tool: `run`, and `verify` of the arguments and the result)", "write `def run(result):` or `def verify(context):` at the top level";
     TWO_ENTRIES = "script_two_entries", "the file defines both `run` and `verify`", "keep the one that should judge, rename the other";
     INPUT = "script_input", "the claim or the decision cannot be given to a script: too large, too deep, or no object", "find out what made it so large; keep large content in files";
     TOP_LEVEL = "script_top_level", "a built-in that looks at the world was called outside the function that is called", "move the call into `run`, `verify` or `handle`";
@@ -68,6 +68,7 @@ codes! {
     EGRESS = "egress_denied", "the script asked for a host that the policy does not allow", "allow the host if the check should reach it";
     EXEC = "exec_denied", "the script asked for a command that the policy does not name", "name the command in the policy if the check should run it";
     ENV = "env_denied", "the script asked for an environment variable that the policy does not name", "name the variable in the policy if the check should read it";
+    WRITE = "write_denied", "the script asked for a change of a protected path, or is not the `run` of a tool", "write elsewhere; leave what is protected to people";
     WORKER = "script_worker", "no worker process could be started, or it did not keep to the protocol", "check that the program can start itself as `script-worker`";
     LIMITS = "script_limits", "a limit given for the script is out of its range", "correct the limit";
 }

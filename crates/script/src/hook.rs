@@ -101,8 +101,8 @@ impl ScriptHook {
                 let code = Code::slug(code);
                 Ok(HookAnswer::Inconclusive { code, reason: cut(&reason, MAX_REASON_BYTES) })
             }
-            Product::Decision(_) => {
-                Err(Fault::new(fault::WORKER, "the worker answered for a verifier"))
+            Product::Decision(_) | Product::Output(_) | Product::Assertion(_) => {
+                Err(Fault::new(fault::WORKER, "the worker answered for something else"))
             }
         }
     }

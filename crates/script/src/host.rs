@@ -19,6 +19,10 @@ pub struct Host {
     pub git: Option<Arc<dyn GitGate>>,
     /// The variables that `env(key)` may read, with their values.
     pub env: BTreeMap<String, String>,
+    /// Files and folders that no tool may change, with all that lies in them: relative to the
+    /// workspace, or absolute. `.git` and `.probity` are protected in every folder without being
+    /// named. Verifiers and hooks change nothing anyway.
+    pub protected: Vec<String>,
 }
 
 impl fmt::Debug for Host {
@@ -29,6 +33,7 @@ impl fmt::Debug for Host {
             .field("commands", &self.commands.is_some())
             .field("git", &self.git.is_some())
             .field("env", &self.env.keys())
+            .field("protected", &self.protected)
             .finish()
     }
 }
@@ -176,6 +181,16 @@ pub trait GitGate: Send + Sync {
     ) -> Result<serde_json::Value, GateError>;
 }
 
+/// A change to the workspace. Only a tool may make one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub(crate) enum Change {
+    Write { path: String, text: String },
+    Append { path: String, text: String },
+    Mkdir { path: String },
+    Remove { path: String },
+}
+
 /// The longest single wait.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
@@ -189,6 +204,7 @@ pub(crate) enum HostCall {
     Env {
         key: String,
     },
+    Change(Change),
     /// Nothing but time: so a wait ends with the check and with the run.
     Wait {
         ms: u64,
@@ -230,6 +246,9 @@ impl Host {
                 Some(value) => Ok(value.as_str().into()),
                 None => Err(GateError::Denied(format!("variable `{key}` is not allowed"))),
             },
+            HostCall::Change(_) => {
+                Err(GateError::Denied("only the `run` of a tool may change files".to_owned()))
+            }
             HostCall::Wait { ms } => {
                 tokio::time::sleep(Duration::from_millis(*ms).min(MAX_WAIT)).await;
                 Ok(serde_json::Value::Null)

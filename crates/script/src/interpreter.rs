@@ -21,6 +21,7 @@ use crate::failure::{of_call, of_kind, of_load, unwound};
 use crate::fault::{self, FaultFrame};
 use crate::host::{GateError, HostAnswer, HostCall};
 use crate::limits::Limits;
+use crate::output::{self, Assertion, ScriptToolOutput};
 use crate::returned::{self, Decision, Refusal};
 use crate::session::{Ask, Input, Missed, Session};
 
@@ -32,6 +33,8 @@ pub(crate) enum Role {
     Verifier,
     /// It answers events.
     Hook,
+    /// It does what a model asks for.
+    Tool,
 }
 
 /// The function that is called.
@@ -43,13 +46,17 @@ enum Entry {
     Verify,
     /// `handle(event, payload)`.
     Handle,
+    /// `run(args)` of a tool.
+    Act,
+    /// `verify(args, result)` of a tool.
+    Assert,
 }
 
 impl Entry {
     const fn name(self) -> &'static str {
         match self {
-            Self::Run => "run",
-            Self::Verify => "verify",
+            Self::Run | Self::Act => "run",
+            Self::Verify | Self::Assert => "verify",
             Self::Handle => "handle",
         }
     }
@@ -60,6 +67,10 @@ impl Entry {
             Self::Verify => (1, "`verify` must take the context as its one argument"),
             Self::Handle => {
                 (2, "`handle` must take the event and its payload as its two arguments")
+            }
+            Self::Act => (1, "`run` must take the call's arguments, a dict, as its one argument"),
+            Self::Assert => {
+                (2, "`verify` must take the call's arguments and its result as its two arguments")
             }
         }
     }
@@ -83,6 +94,8 @@ pub(crate) struct Source {
 pub(crate) struct Loaded {
     entry: Entry,
     function: OwnedFrozenValue,
+    /// The `verify` of a tool, where it has one.
+    assertion: Option<(OwnedFrozenValue, String)>,
     when: Option<Condition>,
     /// The request's own; a file can use the name for something else.
     args: Json,
@@ -104,6 +117,9 @@ pub(crate) struct Report {
 pub(crate) enum Product {
     Decision(Decision),
     Answer(HookAnswer),
+    Output(ScriptToolOutput),
+    /// What the `verify` of a tool says of a result.
+    Assertion(Assertion),
     /// Ground truth was out of reach.
     Unreachable(Missed),
 }
@@ -123,8 +139,13 @@ pub(crate) struct Bounds {
 /// Compiles the script, runs its top level and its examples.
 pub(crate) fn load(source: &Source, bounds: &Bounds) -> Result<Loaded, FaultFrame> {
     let (loaded, examples) = unwound(|| compile(source, bounds))?;
-    if source.role == Role::Hook && !examples.is_empty() {
-        let message = "`accepts` and `rejects` are for verifiers, this is a hook";
+    let other = match source.role {
+        Role::Verifier => None,
+        Role::Hook => Some("a hook"),
+        Role::Tool => Some("a tool"),
+    };
+    if let Some(other) = other.filter(|_| !examples.is_empty()) {
+        let message = format!("`accepts` and `rejects` are for verifiers, this is {other}");
         return Err(FaultFrame::new(fault::EXAMPLE, message).at(&source.name));
     }
     example::run_all(source, &loaded, &examples, bounds)?;
@@ -147,7 +168,7 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
         module.set("args", module.heap().alloc(&source.args));
         {
             let mut eval = evaluator(&module, &session, bounds)?;
-            eval.eval_module(ast, builtins::globals())
+            eval.eval_module(ast, builtins::globals(source.role))
                 .map_err(|error| of_load(&error, &session, &eval, bounds))?;
         }
         let list = |name| {
@@ -166,11 +187,12 @@ pub(crate) fn compile(source: &Source, bounds: &Bounds) -> Result<(Loaded, Examp
         Ok((module, examples))
     })?;
     let (entry, function, place) = entry_function(source, &module)?;
+    let assertion = assertion_function(source, &module)?;
     let when = source.when.as_deref();
     let when =
         when.map(|text| Condition::compile(&source.name, text, &session, bounds)).transpose()?;
     let args = source.args.clone();
-    Ok((Loaded { entry, function, when, args, place }, examples))
+    Ok((Loaded { entry, function, assertion, when, args, place }, examples))
 }
 
 fn entry_function(
@@ -181,6 +203,7 @@ fn entry_function(
     let nowhere = |code, message: &str| FaultFrame::new(code, message).at(&source.name);
     let (entry, function) = match source.role {
         Role::Hook => (Entry::Handle, defined(Entry::Handle)),
+        Role::Tool => (Entry::Act, defined(Entry::Act)),
         Role::Verifier => match (defined(Entry::Run), defined(Entry::Verify)) {
             (Some(_), Some(_)) => {
                 let message = "the file defines both `run` and `verify`";
@@ -193,7 +216,33 @@ fn entry_function(
     let function = function.ok_or_else(|| match source.role {
         Role::Verifier => nowhere(fault::NO_RUN, "the file defines neither `run` nor `verify`"),
         Role::Hook => nowhere(fault::NO_RUN, "the file defines no `handle`"),
+        Role::Tool => nowhere(fault::NO_RUN, "the file defines no `run`"),
     })?;
+    let place = callable(source, entry, &function)?;
+    Ok((entry, function, place))
+}
+
+/// The `verify` of a tool, and where it is.
+fn assertion_function(
+    source: &Source,
+    module: &FrozenModule,
+) -> Result<Option<(OwnedFrozenValue, String)>, FaultFrame> {
+    if source.role != Role::Tool {
+        return Ok(None);
+    }
+    let Some(function) = module.get_option(Entry::Assert.name()).ok().flatten() else {
+        return Ok(None);
+    };
+    let place = callable(source, Entry::Assert, &function)?;
+    Ok(Some((function, place)))
+}
+
+/// Checks that it is a function that takes what it will be given; says where it is.
+fn callable(
+    source: &Source,
+    entry: Entry,
+    function: &OwnedFrozenValue,
+) -> Result<String, FaultFrame> {
     let name = entry.name();
     let place = place(source, name);
     let missing = |message: String| FaultFrame::new(fault::NO_RUN, message).at(&place);
@@ -203,7 +252,7 @@ fn entry_function(
         .parameters_spec()
         .ok_or_else(|| missing(format!("`{name}` is not a function of this file")))?
         .can_fill_with_args(arguments, &[]);
-    if takes_them { Ok((entry, function, place)) } else { Err(missing(message.to_owned())) }
+    if takes_them { Ok(place) } else { Err(missing(message.to_owned())) }
 }
 
 /// `file:line` of a function of the file, or the file alone.
@@ -229,7 +278,7 @@ pub(crate) fn call(loaded: &Loaded, input: Input, host: Box<dyn Ask>, bounds: &B
     });
     let (mut result, ticks) = called.unwrap_or_else(|fault| (Err(fault), 0));
     if let Ok(Product::Unreachable(missed)) = &result
-        && loaded.entry != Entry::Handle
+        && matches!(loaded.entry, Entry::Run | Entry::Verify)
     {
         result = Ok(Product::Decision(Decision::inconclusive(missed.code(), &missed.reason)));
     }
@@ -263,14 +312,16 @@ fn evaluate(
         let mut eval = evaluator(&module, session, bounds)?;
         let result = invoke(loaded, &mut eval, session);
         let ticks = eval.get_total_tick_count();
+        let asserted = loaded.assertion.as_ref().filter(|_| session.input().asserts);
+        let place = asserted.map_or(&loaded.place, |(_, place)| place);
         let result = match result {
             Ok(Ok(product)) => Ok(product),
-            Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(&loaded.place)),
+            Ok(Err((code, message))) => Err(FaultFrame::new(code, message).at(place)),
             // A loop that is stopped does not know its own line; that of the function is the
             // next best.
             Err(error) => of_call(&error, session, &eval, bounds).map_err(|fault| {
                 let is_placed = fault.location.as_ref().is_some_and(|place| !place.is_empty());
-                if is_placed { fault } else { fault.at(&loaded.place) }
+                if is_placed { fault } else { fault.at(place) }
             }),
         };
         Ok((result, ticks))
@@ -300,6 +351,19 @@ fn invoke(
             let event = heap.alloc(input.event.as_str());
             let value = eval.eval_function(function, &[event, claim], &[])?;
             Ok(answer::read(value, heap, session)?.map(Product::Answer))
+        }
+        Entry::Act | Entry::Assert if input.asserts => {
+            let Some((function, _)) = &loaded.assertion else {
+                return Ok(Ok(Product::Assertion(Ok(()))));
+            };
+            let function = heap.access_owned_frozen_value(function);
+            let result = heap.alloc(&input.result);
+            let value = eval.eval_function(function, &[claim, result], &[])?;
+            Ok(output::read_assertion(value, heap, session)?.map(Product::Assertion))
+        }
+        Entry::Act | Entry::Assert => {
+            let value = eval.eval_function(function, &[claim], &[])?;
+            Ok(Ok(Product::Output(output::read(value, heap, session)?)))
         }
     }
 }

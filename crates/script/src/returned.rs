@@ -74,6 +74,7 @@ impl From<Decision> for Verdict {
             confidence_bp: decision.confidence_bp,
             evidence: decision.evidence,
             output: decision.output,
+            metadata: None,
         }
     }
 }

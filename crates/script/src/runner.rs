@@ -1,4 +1,4 @@
-//! One script with its bounds, run where it should run. Shared by verifiers and hooks.
+//! One script with its bounds, run where it should run. Shared by verifiers, hooks and tools.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use probity_core::{Code, Fault};
-use probity_verifier::CheckContext;
+use probity_verifier::{CheckContext, Workspace};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::HookAnswer;
 use crate::conversation::{Ended, Job, within};
 use crate::fault::{self, FaultFrame};
+use crate::hands::Hands;
 use crate::host::{GateError, Host, HostAnswer, HostCall};
 use crate::interpreter::{self, Bounds, Loaded, Product, Report, Role, Source};
 use crate::limits::Limits;
@@ -35,6 +36,15 @@ pub enum Execution {
     /// cannot be interrupted and a script that exhausts memory or nests values too deeply ends the
     /// whole process.
     InProcess,
+}
+
+/// Where and within what one call runs.
+pub(crate) struct Site<'a> {
+    pub(crate) workspace: &'a Arc<Workspace>,
+    pub(crate) timeout: Duration,
+    pub(crate) cancel: &'a CancellationToken,
+    /// What makes the changes that the script asks for; only the `run` of a tool has it.
+    pub(crate) hands: Option<Arc<Hands>>,
 }
 
 /// A script, what it may reach, and where it runs.
@@ -93,21 +103,35 @@ impl Runner {
         claim: Json,
     ) -> Result<(Product, u64, String), Fault> {
         let input = self.input(ctx, event, claim);
+        let site = Site {
+            workspace: &ctx.workspace,
+            timeout: ctx.timeout,
+            cancel: &ctx.cancel,
+            hands: None,
+        };
+        self.run_at(&site, input).await
+    }
+
+    /// Calls the function of the file.
+    pub(crate) async fn run_at(
+        &self,
+        site: &Site<'_>,
+        input: Input,
+    ) -> Result<(Product, u64, String), Fault> {
         let report = match &self.execution {
-            Execution::InProcess => self.run_in_process(ctx, input).await?,
+            Execution::InProcess => self.run_in_process(site, input).await?,
             Execution::Worker(pool) => {
-                let until = tokio::time::Instant::now() + ctx.timeout;
-                let job = self.job(Some(&input), ctx.workspace.root(), until, &ctx.cancel);
+                let until = tokio::time::Instant::now() + site.timeout;
+                let mut job = self.job(Some(&input), site.workspace.root(), until, site.cancel);
+                job.hands = site.hands.as_ref();
                 match pool.run(&job).await {
                     Ok(report) => report,
                     Err(Ended::Refused(fault) | Ended::Fault(fault)) => {
                         return Err(self.placed(fault));
                     }
-                    Err(Ended::Busy) => Report {
-                        result: Ok(busy(self.source.role)),
-                        ticks: 0,
-                        printed: String::new(),
-                    },
+                    Err(Ended::Busy) => {
+                        Report { result: busy(self.source.role), ticks: 0, printed: String::new() }
+                    }
                 }
             }
         };
@@ -128,6 +152,7 @@ impl Runner {
             input,
             workspace,
             host: &self.host,
+            hands: None,
             limits: self.limits,
             until,
             cancel,
@@ -154,8 +179,8 @@ impl Runner {
             workspace: Some(ctx.workspace.root().to_owned()),
             now: OffsetDateTime::from(ctx.run_started).format(&Rfc3339).unwrap_or_default(),
             changes: says("changes").then(|| changes(ctx)),
-            files: None,
             opened: Some(Arc::clone(&ctx.workspace)),
+            ..Input::default()
         }
     }
 
@@ -171,15 +196,16 @@ impl Runner {
         loaded.cloned().map_err(|fault| self.placed(fault))
     }
 
-    async fn run_in_process(&self, ctx: &CheckContext, input: Input) -> Result<Report, Fault> {
-        let loaded = self.load_in_process(&ctx.cancel).await?;
-        let until = Instant::now() + ctx.timeout;
+    async fn run_in_process(&self, site: &Site<'_>, input: Input) -> Result<Report, Fault> {
+        let loaded = self.load_in_process(site.cancel).await?;
+        let until = Instant::now() + site.timeout;
         // A thread is not dropped with whoever waits for it: it has to be told.
-        let cancel = ctx.cancel.child_token();
+        let cancel = site.cancel.child_token();
         let _ends_with_this_call = cancel.clone().drop_guard();
         let host = Box::new(Here {
             host: self.host.clone(),
-            workspace: ctx.workspace.root().into(),
+            hands: site.hands.clone(),
+            workspace: site.workspace.root().into(),
             until,
             cancel: cancel.clone(),
             runtime: Handle::current(),
@@ -205,14 +231,15 @@ fn key(source: &Source, script: &Script, limits: &Limits) -> String {
     hex::encode(hash.finalize())
 }
 
-fn busy(role: Role) -> Product {
+fn busy(role: Role) -> Result<Product, FaultFrame> {
     let reason = "no script worker was free in time";
     match role {
-        Role::Verifier => Product::Decision(Decision::inconclusive("verifier_busy", reason)),
-        Role::Hook => Product::Answer(HookAnswer::Inconclusive {
+        Role::Verifier => Ok(Product::Decision(Decision::inconclusive("verifier_busy", reason))),
+        Role::Hook => Ok(Product::Answer(HookAnswer::Inconclusive {
             code: Code::slug("hook_busy"),
             reason: reason.to_owned(),
-        }),
+        })),
+        Role::Tool => Err(FaultFrame::new(fault::WORKER, format!("{reason}; try again"))),
     }
 }
 
@@ -241,6 +268,7 @@ fn changes(ctx: &CheckContext) -> Changes {
 /// The host of a script inside this process: the script's thread waits for the runtime.
 struct Here {
     host: Host,
+    hands: Option<Arc<Hands>>,
     workspace: Arc<Path>,
     until: Instant,
     cancel: CancellationToken,
@@ -253,6 +281,9 @@ impl Ask for Here {
             || GateError::Late("ground truth did not answer within the check's time".to_owned());
         let limit_ms = limit.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         self.runtime.block_on(async {
+            if let (HostCall::Change(change), Some(hands)) = (call, &self.hands) {
+                return hands.make(change).await;
+            }
             tokio::select! {
                 answer = within(limit_ms, self.host.answer(&self.workspace, call)) => answer,
                 () = self.cancel.cancelled() => Err(GateError::Invalid("the run was cancelled".to_owned())),

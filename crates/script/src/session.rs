@@ -26,7 +26,7 @@ const ANSWER_RESERVE: Duration = Duration::from_millis(250);
 /// What one call is given.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Input {
-    /// The claim, or the payload of an event.
+    /// The claim, the payload of an event, or the arguments of a tool's call.
     pub(crate) claim: Json,
     /// The event that a hook answers; empty for verifiers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -40,6 +40,11 @@ pub(crate) struct Input {
     /// 1-based attempt; 0 in the red run.
     #[serde(default)]
     pub(crate) attempt: u32,
+    /// It is the `verify` of a tool that is called, and `result` what its `run` came to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) asserts: bool,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub(crate) result: Json,
     /// `None`: the world is `files`.
     pub(crate) workspace: Option<PathBuf>,
     /// RFC 3339 text of when the run started.

@@ -97,8 +97,8 @@ impl ScriptVerifier {
         let mut verdict = match product {
             Product::Decision(decision) => Verdict::from(decision),
             Product::Unreachable(missed) => Verdict::inconclusive(missed.code(), missed.reason),
-            Product::Answer(_) => {
-                return Err(Fault::new(fault::WORKER, "the worker answered for a hook"));
+            Product::Answer(_) | Product::Output(_) | Product::Assertion(_) => {
+                return Err(Fault::new(fault::WORKER, "the worker answered for something else"));
             }
         };
         let script = &self.runner.script;

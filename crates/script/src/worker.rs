@@ -158,7 +158,10 @@ impl Ask for Parent {
         let mut pipes = self.0.borrow_mut();
         let within_ms = within.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         let asks = FromWorker::Ask { call: call.clone(), within_ms };
-        write_blocking(&mut pipes.output, &asks).map_err(lost)?;
+        write_blocking(&mut pipes.output, &asks).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => GateError::Invalid(error.to_string()),
+            _ => lost(error),
+        })?;
         match read_blocking::<ToWorker>(&mut pipes.input).map_err(lost)? {
             Some(ToWorker::Answer { answer }) => answer,
             _ => Err(GateError::Invalid("the parent gave no answer".to_owned())),

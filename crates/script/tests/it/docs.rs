@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use probity_core::VerdictKind;
 use probity_script::{
     CommandGate, CommandOutput, CommandRequest, FAULT_CODES, GateError, GitGate, GitRequest,
-    HookAnswer, Host, Script, ScriptHook,
+    HookAnswer, Host, Script, ScriptHook, ScriptTool,
 };
 use probity_verifier::{SnapshotRules, Verifier as _, snapshot};
 use serde_json::{Map, Value as Json, json};
@@ -96,6 +97,24 @@ fn hook(setup: &Setup, code: &str, when: Option<&str>) -> ScriptHook {
     ScriptHook::new(script, when.map(str::to_owned), host, setup.limits, execution).unwrap()
 }
 
+/// How a tool's call ends, as the fence of its block says it.
+async fn tool(setup: &Setup, world: &World, code: &str) -> &'static str {
+    let script = Script::new("tool.star", code).unwrap();
+    let (host, execution) = (setup.host.clone(), setup.execution.clone());
+    let workspace = Arc::clone(&world.ctx.workspace);
+    let tool = ScriptTool::new(script, host, setup.limits, execution, workspace).unwrap();
+    let (args, cancel) = (json!({"path": "report.md"}), CancellationToken::new());
+    let (now, timeout) = (SystemTime::UNIX_EPOCH, Duration::from_secs(30));
+    let output = tool.call(args.clone(), now, timeout, &cancel).await.unwrap();
+    if output.is_error {
+        return "tool=error";
+    }
+    match tool.verify(&args, &output.content, now, timeout, &cancel).await.unwrap() {
+        Ok(()) => "tool",
+        Err(_) => "tool=rejected",
+    }
+}
+
 #[tokio::test]
 async fn every_block_does_what_it_says() {
     let (setup, world) = (setup(), world());
@@ -125,6 +144,10 @@ async fn every_block_does_what_it_says() {
                     let answer = hook.handle(&world.ctx, EVENT, payload).await.unwrap();
                     assert_eq!(answer, expected, "{code}");
                 }
+                run += 1;
+            }
+            "tool" | "tool=error" | "tool=rejected" => {
+                assert_eq!(tool(&setup, &world, code).await, sort, "{code}");
                 run += 1;
             }
             _ => {

@@ -21,4 +21,6 @@ mod pool;
 mod returns;
 mod seeds;
 mod support;
+mod tools;
 mod worker;
+mod writes;

@@ -392,8 +392,7 @@ fn replace(
 
 /// A new file under a name that nothing has: what a crashed process left is not touched.
 fn create_beside(folder: BorrowedFd<'_>) -> io::Result<(String, File)> {
-    let flags =
-        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for number in 0..MAX_TRIES {
         let name = format!(".probity-write-{}-{number}", std::process::id());
         match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(0o666)) {
