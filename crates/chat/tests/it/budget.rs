@@ -86,19 +86,15 @@ async fn a_crash_changes_nothing_about_the_calls_that_are_allowed() {
         let model = Strict::plays([first(), ModelReply::text("Done.")]);
         let book = Book::default();
         book.fail_at(Some(notes));
-        run(&model, &book, crash_config(), tool_calls(2)).await.unwrap_err();
+        run(&model, &book, config(), tool_calls(2)).await.unwrap_err();
         book.fail_at(None);
         let left = 2 - book.usage().tool_calls;
-        run(&model, &book, crash_config(), tool_calls(left)).await.unwrap();
+        run(&model, &book, config(), tool_calls(left)).await.unwrap();
         let asked = model.asked().pop().unwrap();
         assert!(asked.answer("u").0.contains("there is no tool"), "{notes}");
         assert!(asked.answer("b").0.contains("budget used up"), "{notes}: {asked:?}");
         assert_eq!(book.usage().tool_calls, 2, "{notes}");
     }
-}
-
-fn crash_config() -> ChatConfig {
-    config()
 }
 
 #[tokio::test]

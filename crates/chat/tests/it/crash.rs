@@ -163,7 +163,8 @@ async fn play(script: &[Move], deaths: &[usize]) -> Conversation {
     for k in 1..=outputs {
         let mut request = request(&book, u32::try_from(k).unwrap());
         request.max_attempts = 100;
-        while attempt(&works, &book, request.clone()).await.is_err() {
+        while let Err(error) = attempt(&works, &book, request.clone()).await {
+            assert_eq!(error.code(), "delegate_notes", "{error}");
             request.is_replay = true;
             book.fail_at(deaths.next());
             works = delegate(&model, vec![recording(&Made::default(), true)], config());
