@@ -35,6 +35,11 @@ pub(crate) fn of_event(event: &Event) -> Vec<(&'static str, Digest)> {
         }
         Event::CheckRed { finding, .. } => of_finding(finding),
         Event::HookAnswered { decision, .. } => of_decision(decision),
+        Event::DelegateNoted { content, .. } => vec![("note", *content)],
+        Event::DelegateParked { detail, .. } => vec![("wait", *detail)],
+        Event::DelegateWoken { answer, .. } => {
+            answer.iter().map(|answer| ("answer", *answer)).collect()
+        }
         Event::ClaimReceived { claim, .. } => vec![("claim", *claim)],
         Event::CheckFinished { finding, rewrite, .. } => {
             let rewritten = rewrite
@@ -61,8 +66,13 @@ pub(crate) fn of_event(event: &Event) -> Vec<(&'static str, Digest)> {
 
 fn of_finding(finding: &Finding) -> Vec<(&'static str, Digest)> {
     match finding {
-        Finding::Verdict { reason, evidence, output, .. } => {
-            let parts = [("reason", reason), ("evidence", evidence), ("output", output)];
+        Finding::Verdict { reason, evidence, metadata, output, .. } => {
+            let parts = [
+                ("reason", reason),
+                ("evidence", evidence),
+                ("metadata", metadata),
+                ("output", output),
+            ];
             parts.into_iter().filter_map(|(role, digest)| Some((role, (*digest)?))).collect()
         }
         Finding::Fault { detail, .. } => vec![("detail", *detail)],

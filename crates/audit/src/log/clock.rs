@@ -38,7 +38,7 @@ impl<'a> Clock<'a> {
         self.verify_from_ms = at_ms;
     }
 
-    /// The time that a human took is not the run's.
+    /// The time that a human took, or that the delegate waited, is not the run's.
     pub(super) const fn waited(&mut self, for_ms: u64) {
         self.wall_from_ms = self.wall_from_ms.saturating_add(for_ms);
     }

@@ -144,6 +144,7 @@ impl Walk<'_> {
         }
         self.clock.dispatched(self.at_ms);
         self.dispatched = Some(turn);
+        self.kept_budget = None;
         self.is_granted = false;
     }
 
@@ -179,6 +180,11 @@ impl Walk<'_> {
 
     /// The last verdict and the budgets let the delegate try.
     fn may_try(&mut self) {
+        if let Some(budget) = self.kept_budget.as_ref().filter(|_| !self.is_granted) {
+            let message = format!("`{budget}` is used up");
+            self.found(&rule::BUDGET, message);
+            return;
+        }
         let Some(last) = self.last.as_ref().filter(|_| !self.is_granted) else { return };
         if last.judgement != Judgement::Revise {
             let message = format!("asked again after `{}`", last.judgement.as_str());
@@ -232,7 +238,12 @@ impl Walk<'_> {
 
     pub(super) fn delegate_failed(&mut self, turn: Turn, code: &Code) {
         self.delegate_answers(turn);
-        self.must_end(Outcome::DelegateFailed, code.clone());
+        // Then the policy or the ladder says what comes of it.
+        if is_kept_budget(code) {
+            self.kept_budget = Some(code.clone());
+        } else {
+            self.must_end(Outcome::DelegateFailed, code.clone());
+        }
     }
 
     fn delegate_answers(&mut self, turn: Turn) {
@@ -244,6 +255,11 @@ impl Walk<'_> {
             _ => self.unannounced(&Flight::Delegate(turn)),
         }
     }
+}
+
+/// Whether a delegate failed because a budget that it kept was used up.
+fn is_kept_budget(code: &Code) -> bool {
+    ["budget_tokens", "budget_tool_calls", "budget_model_calls"].contains(&code.as_str())
 }
 
 /// A round, for messages.

@@ -15,6 +15,9 @@ impl Walk<'_> {
         if interruptions != expected {
             self.differs(&rule::INTERRUPTIONS, expected, interruptions);
         }
+        if matches!(self.flight, Flight::Parked { .. }) {
+            self.found(&rule::INTERRUPTIONS, "a run that waits is not interrupted");
+        }
         self.interruptions = expected;
         self.clock.resumed(self.at_ms);
         if expected > self.run.policy.max_interruptions && self.outcome.is_none() {
@@ -97,6 +100,9 @@ impl Walk<'_> {
 
     /// Whether the policy calls for a human before a refusal that the verdict alone leads to.
     fn is_called_for(&self, outcome: Outcome, code: &Code) -> bool {
+        if outcome == Outcome::Exhausted && self.is_kept_budget(code.as_str()) {
+            return self.run.terms.is_none() && self.calls_human(outcome);
+        }
         let Some(last) = self.current() else { return false };
         let is_decided = match outcome {
             Outcome::Rejected => last.judgement == Judgement::Fail && last.code == *code,
@@ -171,7 +177,11 @@ impl Walk<'_> {
 
     fn is_exhausted(&self, budget: &str) -> bool {
         match budget {
-            "budget_wall" => self.clock.is_wall_over(self.at_ms),
+            _ if self.is_kept_budget(budget) => true,
+            "budget_wall" => {
+                let is_parked = matches!(self.flight, Flight::Parked { .. });
+                !is_parked && self.clock.is_wall_over(self.at_ms)
+            }
             "budget_act" => {
                 matches!(self.flight, Flight::Delegate(_)) && self.clock.is_act_over(self.at_ms)
             }
@@ -185,6 +195,11 @@ impl Walk<'_> {
                 is_revised && self.charges.used_up() == Some(budget)
             }
         }
+    }
+
+    /// Whether the delegate of the last round said that it used this budget up.
+    fn is_kept_budget(&self, budget: &str) -> bool {
+        !self.is_granted && self.kept_budget.as_ref().is_some_and(|kept| kept.as_str() == budget)
     }
 
     pub(super) fn sealed(&mut self, outcome: Outcome) {

@@ -14,6 +14,9 @@ pub(super) enum Flight {
     Hook(HookIndex, Turn),
     /// The delegate is at work.
     Delegate(Turn),
+    /// The delegate of a round waits since a time, until a time or for an answer. Both in milliseconds
+    /// since the Unix epoch.
+    Parked { turn: Turn, since_ms: u64, until_ms: Option<u64> },
     /// A check runs on a claim.
     Check(CheckIndex),
     /// A check waits for a human, until a time in milliseconds since the Unix epoch.
@@ -33,6 +36,7 @@ impl Flight {
             Self::Red(_) => "a check before the delegate",
             Self::Hook(..) => "a hook",
             Self::Delegate(_) => "the delegate",
+            Self::Parked { .. } => "the wait of the delegate",
             Self::Check(_) => "a check",
             Self::Human(..) => "a human whom a check asked",
             Self::Operator => "a human",

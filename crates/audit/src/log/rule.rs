@@ -41,6 +41,9 @@ rules! {
     CLAIM_REPEATED = Rule::error("log_claim_repeated", LINKAGE, "a second claim for a round");
     SUBMISSION = Rule::error("log_submission_differs", LINKAGE, "a submission that is not named by its run, round and candidate");
     WORK_FELL = Rule::error("log_work_fell", LINKAGE, "a work marker that is smaller than the one before");
+    NOTE_UNFIT = Rule::error("log_note_unfit", LINKAGE, "a note or a wait of a round that is not at work");
+    WAKE_UNASKED = Rule::error("log_wake_unasked", LINKAGE, "the end of a wait that no event began");
+    WAKE_UNFIT = Rule::error("log_wake_unfit", LINKAGE, "an answer to a wait for a time, or none to a wait for an answer");
     VERDICT_RERUN = Rule::error("log_verdict_rerun", LINKAGE, "a verdict that the log already holds is made again");
     HOOK_RERUN = Rule::error("log_hook_rerun", LINKAGE, "a hook is asked again for what it decided");
     HOOK_SKIPPED = Rule::error("log_hook_skipped", LINKAGE, "the run goes on past a hook that was not asked");
@@ -68,6 +71,7 @@ rules! {
     INTERRUPTIONS = Rule::error("log_interruptions_differ", ACCOUNTING, "the total is not that of the interruptions");
     INTERRUPTIONS_OVER = Rule::error("log_interruptions_over", ACCOUNTING, "the run goes on beyond the interruptions it may have");
     GRANT = Rule::error("log_grant_over", ACCOUNTING, "a human allows more attempts than anyone may, or none");
+    WAKE_EARLY = Rule::error("log_wake_early", ACCOUNTING, "a wait that ended before its time");
     TIME = Rule::error("log_time_over", ACCOUNTING, "something that lets the run go on came after its time");
 
     JUDGE_SWAPPED = Rule::error("log_judge_swapped", JUDGE, "the judge's files changed and the verdict does not say so");

@@ -59,6 +59,8 @@ pub(super) struct Walk<'a> {
     /// The rounds that have a verdict.
     pub(super) judged: BTreeSet<Turn>,
     pub(super) last: Option<Judged>,
+    /// The budget that the delegate of the last round used up, as it said itself.
+    pub(super) kept_budget: Option<Code>,
     /// What the decision fell back to.
     pub(super) fallen: Vec<(Turn, Trigger, Step)>,
     pub(super) escalated: Option<(Outcome, Code)>,
@@ -91,6 +93,7 @@ impl<'a> Walk<'a> {
             claim: None,
             judged: BTreeSet::new(),
             last: None,
+            kept_budget: None,
             fallen: Vec::new(),
             escalated: None,
             is_approved: false,
@@ -147,6 +150,9 @@ impl<'a> Walk<'a> {
             Event::DelegateDispatched { turn, attempt, step } => {
                 self.dispatched(*turn, *attempt, *step);
             }
+            Event::DelegateNoted { turn, usage, .. } => self.noted(*turn, *usage),
+            Event::DelegateParked { turn, until_ms, .. } => self.parked(*turn, *until_ms),
+            Event::DelegateWoken { turn, answer } => self.woken(*turn, *answer),
             Event::ClaimReceived { turn, submission, candidate, work, usage, .. } => {
                 self.claimed(*turn, submission, *candidate, *work, *usage);
             }

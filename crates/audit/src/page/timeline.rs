@@ -158,6 +158,9 @@ const fn turn(event: &Event) -> Option<Turn> {
         Event::HookCalled { turn, .. }
         | Event::DegradeChosen { turn, .. }
         | Event::DelegateDispatched { turn, .. }
+        | Event::DelegateNoted { turn, .. }
+        | Event::DelegateParked { turn, .. }
+        | Event::DelegateWoken { turn, .. }
         | Event::ClaimReceived { turn, .. }
         | Event::DelegateFailed { turn, .. }
         | Event::VerdictMerged { turn, .. } => Some(*turn),
@@ -188,6 +191,14 @@ fn came_to(event: &Event, records: &RunRecords) -> String {
             format!("{} after {}", step.as_str(), word(trigger))
         }
         Event::DelegateDispatched { attempt, .. } => format!("attempt {attempt}"),
+        Event::DelegateNoted { kind, .. } => word(kind),
+        Event::DelegateParked { until_ms: Some(until_ms), .. } => {
+            let until = from_ms(*until_ms).unwrap_or_else(|| format!("{until_ms} ms"));
+            format!("until {until}")
+        }
+        Event::DelegateParked { until_ms: None, .. } => "for an answer".to_owned(),
+        Event::DelegateWoken { answer: Some(_), .. } => "by an answer".to_owned(),
+        Event::DelegateWoken { answer: None, .. } => "by its time".to_owned(),
         Event::VerdictMerged { judgement, code, counted, .. } => {
             let charged = if *counted { "charged" } else { "not charged" };
             format!("{} ({code}), {charged}", word(judgement))

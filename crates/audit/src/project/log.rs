@@ -30,7 +30,7 @@ pub(super) struct Log<'e> {
     pub(super) is_waived: bool,
     pub(super) ended_at_ms: u64,
     pub(super) sealed_at_ms: u64,
-    /// When the run waited for a human: from and to.
+    /// When the run waited, for a human or at its delegate's wish: from and to.
     waits: Vec<(u64, u64)>,
 }
 
@@ -124,14 +124,14 @@ impl<'e> Log<'e> {
                 self.context_at_ms = at_ms;
             }
             Event::DegradeChosen { trigger, step, .. } => self.steps.push((at_ms, *trigger, *step)),
-            Event::CheckAwaits { .. } | Event::Escalated { .. } => {
+            Event::CheckAwaits { .. } | Event::Escalated { .. } | Event::DelegateParked { .. } => {
                 let _ = waiting.get_or_insert(at_ms);
             }
             Event::CheckAnswered { check, finding, .. } => {
                 self.waits.extend(waiting.take().map(|from| (from, at_ms)));
                 self.ran(*check, |ran| ran.finding = Some(finding));
             }
-            Event::Answered { .. } => {
+            Event::Answered { .. } | Event::DelegateWoken { .. } => {
                 self.waits.extend(waiting.take().map(|from| (from, at_ms)));
             }
             _ => self.round(entry),
@@ -210,7 +210,7 @@ impl<'e> Log<'e> {
         &earlier.unwrap_or(round).checks
     }
 
-    /// Time between two moments, without what the run waited for a human.
+    /// Time between two moments, without what the run waited.
     pub(super) fn worked_ms(&self, from_ms: u64, to_ms: u64) -> u64 {
         let waited = self
             .waits

@@ -30,6 +30,27 @@ fn a_written_bundle_is_valid() {
     }
 }
 
+/// What a delegate wrote and waited for, what it was answered, and what a check said besides.
+#[test]
+fn notes_waits_answers_and_metadata_go_in_and_are_checked() {
+    let sample = sample::noted();
+    let whole = bundle(&sample, None);
+    assert_eq!(codes(&audit(&whole)), ["bundle_unsigned"]);
+    for (role, bytes) in [
+        ("note", sample::NOTE),
+        ("wait", sample::WAIT),
+        ("answer", sample::ANSWER),
+        ("metadata", sample::METADATA),
+    ] {
+        let digest = probity_record::blob_digest(bytes);
+        let mut without = sample::noted();
+        without.blobs.remove(&digest).unwrap();
+        let report = audit(&bundle(&without, None));
+        assert_eq!(report.verdict, Verdict::IntegrityOnly, "{role}");
+        assert!(codes(&report).contains(&"bundle_absent"), "{role}: {:#?}", report.failures);
+    }
+}
+
 #[test]
 fn equal_input_gives_equal_bytes() {
     let key = signing_key();

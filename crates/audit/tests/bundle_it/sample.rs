@@ -6,8 +6,8 @@ use probity_audit::SealedEpisode;
 use probity_audit::log::{Blob, Content};
 use probity_audit::project::{self, RunFacts};
 use probity_core::{
-    Charter, CheckDecl, Claim, Code, Delegation, Digest, Effect, Entry, Finding, Input, Policy,
-    RedFirst, RunId, Subject, Usage, VerdictKind,
+    Charter, CheckDecl, Claim, Code, Delegation, Digest, Effect, Entry, Finding, Input, NoteKind,
+    Policy, RedFirst, RunId, Subject, Usage, VerdictKind,
 };
 use probity_policy::{Decision, Envelope, Format, compile};
 use probity_record::{Chain, blob_digest, claim_candidate, submission_id};
@@ -63,6 +63,26 @@ pub(crate) fn stopped() -> Sample {
     stage.finish(None)
 }
 
+/// What the delegate of [`noted`] writes and waits for, and what its check says besides.
+pub(crate) const NOTE: &[u8] = b"{\"model\":\"an answer of secret length\"}";
+pub(crate) const WAIT: &[u8] = b"{\"key\":\"which\",\"question\":\"Which one?\"}";
+pub(crate) const ANSWER: &[u8] = b"{\"by\":\"kim\",\"value\":\"the blue one\"}";
+pub(crate) const METADATA: &[u8] = b"{\"failed_tests\":[\"t1\"]}";
+
+/// A run with a note, a wait, an answer to it, and a refusal with metadata.
+pub(crate) fn noted() -> Sample {
+    let mut stage = Stage::new("run-noted");
+    stage.is_chatty = true;
+    let check = CheckDecl { id: Code::slug("file"), subject: Subject::World, timeout_ms: 30_000 };
+    let policy = Policy { red_first: RedFirst::Off, ..Policy::default() };
+    let findings = vec![
+        stage.finding(VerdictKind::Revise, "file_missing"),
+        stage.finding(VerdictKind::Pass, "ok"),
+    ];
+    stage.run(Charter::new(policy, vec![check]), findings);
+    stage.finish(None)
+}
+
 /// A decision under an envelope, with its episode.
 pub(crate) fn decision() -> Sample {
     let mut stage = Stage::new("run-card");
@@ -107,6 +127,8 @@ pub(crate) fn crate_data(name: &str) -> Vec<u8> {
 }
 
 struct Stage {
+    /// The delegate writes a note and waits for an answer, and its check has more to say.
+    is_chatty: bool,
     run: RunId,
     entries: Vec<Entry>,
     blobs: BTreeMap<Digest, Vec<u8>>,
@@ -114,7 +136,12 @@ struct Stage {
 
 impl Stage {
     fn new(run: &str) -> Self {
-        Self { run: run.parse().unwrap(), entries: Vec::new(), blobs: BTreeMap::new() }
+        Self {
+            is_chatty: false,
+            run: run.parse().unwrap(),
+            entries: Vec::new(),
+            blobs: BTreeMap::new(),
+        }
     }
 
     fn keep(&mut self, bytes: Vec<u8>) -> Digest {
@@ -138,6 +165,7 @@ impl Stage {
             criteria: vec![],
             confidence_bp: None,
             evidence: Some(self.keep_json(&evidence)),
+            metadata: self.is_chatty.then(|| self.keep(METADATA.to_vec())),
             output: None,
         }
     }
@@ -169,6 +197,14 @@ impl Stage {
                     elapsed_ms: 5,
                     rewrite: None,
                 },
+                Effect::Dispatch { turn, .. } if self.is_chatty && machine.notes().is_empty() => {
+                    let (kind, usage) = (NoteKind::Model, Usage { tokens: 3, tool_calls: 0 });
+                    let content = self.keep(NOTE.to_vec());
+                    let note = Input::Noted { turn, kind, content, usage };
+                    machine.handle(now_ms, note).unwrap_or_else(|refusal| panic!("{refusal}"));
+                    Input::Parked { turn, until_ms: None, detail: self.keep(WAIT.to_vec()) }
+                }
+                Effect::Park { .. } => Input::Woken { answer: self.keep(ANSWER.to_vec()) },
                 Effect::Dispatch { turn, .. } => {
                     let claim = Claim::text(format!("{SECRET}, attempt {}", turn.number));
                     let candidate = claim_candidate(&claim);

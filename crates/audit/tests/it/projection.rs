@@ -38,6 +38,7 @@ fn finding(verdict: VerdictKind, code: &str) -> Finding {
         criteria: vec![],
         confidence_bp: None,
         evidence: None,
+        metadata: None,
         output: None,
     }
 }

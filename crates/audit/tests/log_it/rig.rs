@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use probity_audit::log::{Blob, Content};
 use probity_core::{
     Answer, Charter, CheckDecl, Claim, Code, Delegation, Digest, Effect, Entry, Event, Finding,
-    Handled, HookDecision, HookDecl, HookPoint, Input, Phase, Policy, Rewrite, Stage, Subject,
-    Turn, Usage, VerdictKind,
+    Handled, HookDecision, HookDecl, HookPoint, Input, NoteKind, Phase, Policy, Rewrite, Stage,
+    Subject, Turn, Usage, VerdictKind,
 };
 use probity_record::{Chain, blob_digest, claim_candidate, submission_id};
 use serde_json::json;
@@ -168,6 +168,44 @@ impl Rig {
         self.ok(input).observe(Phase::After)
     }
 
+    pub(crate) fn noted(&mut self, turn: Turn) -> Input {
+        let content = self.shelf.keep(&format!("note {}", self.machine.notes().len()));
+        Input::Noted { turn, kind: NoteKind::Model, content, usage: self.usage }
+    }
+
+    /// The delegate at work writes something down.
+    pub(crate) fn note(&mut self) -> &mut Self {
+        let input = self.noted(self.machine.turn());
+        self.ok(input)
+    }
+
+    pub(crate) fn parked(&mut self, turn: Turn, until_ms: Option<u64>) -> Input {
+        let detail = self.shelf.keep(r#"{"key":"which","question":"Which one?"}"#);
+        Input::Parked { turn, until_ms, detail }
+    }
+
+    /// The delegate at work waits: for so long, or for an answer.
+    pub(crate) fn park(&mut self, for_ms: Option<u64>) -> &mut Self {
+        let until_ms = for_ms.map(|for_ms| self.now_ms + for_ms);
+        let input = self.parked(self.machine.turn(), until_ms);
+        self.ok(input)
+    }
+
+    pub(crate) fn waking(&mut self) -> Input {
+        Input::Woken { answer: self.shelf.keep(r#"{"by":"kim","value":"the blue one"}"#) }
+    }
+
+    pub(crate) fn wake(&mut self) -> &mut Self {
+        let input = self.waking();
+        self.ok(input)
+    }
+
+    /// The delegate used up a budget that it keeps.
+    pub(crate) fn spent(&mut self, word: &str) -> &mut Self {
+        let (turn, detail) = (self.machine.turn(), self.shelf.keep("none left"));
+        self.ok(Input::DelegateFailed { turn, code: code(word), detail })
+    }
+
     /// What a check can say, in a word.
     pub(crate) fn finding(&mut self, word: &str) -> Finding {
         let (verdict, text) = match word {
@@ -189,6 +227,7 @@ impl Rig {
             criteria: vec![],
             confidence_bp: None,
             evidence: Some(self.shelf.keep("evidence")),
+            metadata: (verdict == VerdictKind::Revise).then(|| self.shelf.keep("[\"t1\"]")),
             output: None,
         }
     }

@@ -11,7 +11,7 @@ use crate::rig::{OPENED_MS, Rig, check, hook};
 pub(crate) type Run = fn() -> Rig;
 
 /// Every run by name.
-pub(crate) const RUNS: [(&str, Run); 21] = [
+pub(crate) const RUNS: [(&str, Run); 26] = [
     ("twice", twice),
     ("once", once),
     ("exhausted", exhausted),
@@ -33,6 +33,11 @@ pub(crate) const RUNS: [(&str, Run); 21] = [
     ("blocked by a hook", blocked),
     ("required red", required),
     ("fallen back", fallen_back),
+    ("noted", noted),
+    ("parked", parked),
+    ("used up", used_up),
+    ("asked for more", asked_for_more),
+    ("used up under terms", used_up_under_terms),
 ];
 
 pub(crate) fn twice() -> Rig {
@@ -205,6 +210,49 @@ pub(crate) fn terms() -> Terms {
         blocked: None,
         needs_approval: true,
     }
+}
+
+/// Notes of two rounds, the last of which uses the tokens up.
+pub(crate) fn noted() -> Rig {
+    let policy = Policy { max_tokens: Some(50), ..Policy::default() };
+    let mut rig = Rig::new(policy).start();
+    rig.note().note().turn("a", &["revise"]).note().turn("b", &["revise"]).sealed()
+}
+
+/// A wait for a time and one for an answer, each longer than the run has time; between them a crash.
+pub(crate) fn parked() -> Rig {
+    let mut rig = Rig::new(Policy { wall_ms: Some(400), ..Policy::default() }).start();
+    rig.note().park(Some(1_000));
+    rig.now_ms += 1_000;
+    rig.ok(Input::Timer).note().ok(Input::Resume).park(None);
+    rig.now_ms += 1_000;
+    rig.wake().note().turn("a", &["pass"]).sealed()
+}
+
+pub(crate) fn used_up() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.note().spent("budget_model_calls").sealed()
+}
+
+pub(crate) fn asked_for_more() -> Rig {
+    let policy = Policy { on_exhausted: OnFailure::Escalate, ..Policy::default() };
+    let mut rig = Rig::new(policy).start();
+    rig.note().spent("budget_tokens").answer(Answer::Continue { attempts: 1 });
+    rig.note().turn("a", &["pass"]).sealed()
+}
+
+fn used_up_under_terms() -> Rig {
+    let policy = Policy { wall_ms: Some(600_000), ..Policy::default() };
+    let rung = |step| Rung { step, max_extra_ms: None, is_ready: true };
+    let terms = Terms {
+        features: vec![],
+        needs_approval: false,
+        ladder: vec![rung(Step::Hitl)],
+        ..terms()
+    };
+    let checks = vec![check("file-1", Subject::World)];
+    let mut rig = Rig::of(Charter { terms: Some(terms), ..Charter::new(policy, checks) }).start();
+    rig.spent("budget_tool_calls").answer(Answer::Reject).sealed()
 }
 
 /// A human approves, the cached bundle acts, a human is asked once more.

@@ -23,7 +23,7 @@ pub(crate) struct Step {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0_u8..40, 0_u8..3, 0_u8..12, 0_u64..400, 0_u8..40).prop_map(
+    let step = (0_u8..43, 0_u8..3, 0_u8..12, 0_u64..400, 0_u8..40).prop_map(
         |(act, text, finding, wait_ms, spoil)| Step { act, text, finding, wait_ms, spoil },
     );
     vec(step, 1..80)
@@ -175,6 +175,9 @@ fn input(rig: &mut Rig, step: &Step) -> Input {
         }
         9..=11 => Input::Timer,
         12 => Input::Resume,
+        13 => rig.noted(turn),
+        14 => rig.parked(turn, step.spoil.is_multiple_of(2).then_some(rig.now_ms)),
+        15 => rig.waking(),
         _ => expected(rig, step, text),
     }
 }
@@ -211,7 +214,18 @@ fn expected(rig: &mut Rig, step: &Step, text: &str) -> Input {
             let finding = rig.finding(word);
             rig.said(finding)
         }
-        Stage::Delegated { turn } => rig.claimed(turn, text),
+        Stage::Delegated { turn } => match step.finding {
+            0..=2 => rig.noted(turn),
+            3 => rig.parked(turn, Some(rig.now_ms + step.wait_ms)),
+            4 => rig.parked(turn, None),
+            5 if step.spoil.is_multiple_of(2) => {
+                let (code, detail) = (code("budget_tokens"), rig.shelf.keep("none left"));
+                Input::DelegateFailed { turn, code, detail }
+            }
+            6 => Input::Resume,
+            _ => rig.claimed(turn, text),
+        },
+        Stage::Parked { until_ms: None, .. } => rig.waking(),
         Stage::Escalated { .. } => {
             let by = rig.shelf.keep("kim");
             let answer = match step.finding {
