@@ -131,11 +131,9 @@ impl Reading {
             self.draft.text.push_str(&text);
         }
         if let Some(json) = delta.partial_json {
-            let known = self.draft.calls.iter_mut().rfind(|call| call.index == index);
-            match known {
-                Some(call) => call.arguments.push_str(&json),
-                // Input of a block of another kind, such as a tool of the provider's own.
-                None => {}
+            // Input of a block of another kind, such as a tool of the provider's own, has no call.
+            if let Some(call) = self.draft.calls.iter_mut().rfind(|call| call.index == index) {
+                call.arguments.push_str(&json);
             }
         }
         Ok(())

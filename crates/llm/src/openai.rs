@@ -50,9 +50,9 @@ pub(crate) fn body(
 /// Reads a whole answer.
 pub(crate) fn read(body: &[u8]) -> Result<Draft, ModelError> {
     let mut reading = Reading::default();
-    let has_choice = reading.take(body, "answer")?;
-    if !has_choice {
-        return Err(unreadable("the answer has no choice"));
+    let has_words = reading.take(body, "answer")?;
+    if !has_words {
+        return Err(unreadable("the answer has no choice with a message"));
     }
     Ok(reading.draft)
 }
@@ -86,7 +86,7 @@ impl Assemble for Reading {
 }
 
 impl Reading {
-    /// Takes a packet in; whether it held the first choice.
+    /// Takes a packet in; whether it held words of the first choice.
     fn take(&mut self, bytes: &[u8], what: &str) -> Result<bool, ModelError> {
         let packet: Packet = serde_json::from_slice(bytes)
             .map_err(|e| unreadable(format!("the {what} is not a chat completion: {e}")))?;
@@ -103,15 +103,15 @@ impl Reading {
         let Some(choice) = choices.into_iter().find(|c| c.index.unwrap_or_default() == 0) else {
             return Ok(false);
         };
-        if let Some(reason) = choice.finish_reason {
+        // Some servers send an empty one with every piece.
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.draft.stop = Some(stop(&reason));
         }
-        if let Some(said) = choice.message {
-            self.said(said, true)?;
-        } else if let Some(said) = choice.delta {
-            self.said(said, false)?;
+        match (choice.message, choice.delta) {
+            (Some(said), _) => self.said(said, true).map(|()| true),
+            (None, Some(said)) => self.said(said, false).map(|()| true),
+            (None, None) => Ok(false),
         }
-        Ok(true)
     }
 
     fn said(&mut self, said: Said, is_whole: bool) -> Result<(), ModelError> {

@@ -22,7 +22,10 @@ impl VirtualClock {
     }
 
     /// Lets time pass. Timers that become due fire before this returns, those of tasks when they
-    /// are polled next. The time of the runtime must be paused.
+    /// are polled next.
+    ///
+    /// # Panics
+    /// If the time of the runtime is not paused, as [`tokio::time::advance`] does.
     pub async fn advance(&self, by: Duration) {
         tokio::time::advance(by).await;
     }

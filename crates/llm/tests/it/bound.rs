@@ -92,3 +92,15 @@ async fn a_cancelled_call_ends_at_once_and_is_not_made_when_it_comes_too_late() 
         assert_eq!(server.received().len(), 1);
     }
 }
+
+#[tokio::test]
+async fn calls_share_a_connection() {
+    for mode in MODES {
+        let server = serve([Answer::reply(ModelReply::text("word ".repeat(100)))]).await;
+        let model = endpoint(&server, mode);
+        for _ in 0..3 {
+            model.complete(&question().request()).await.unwrap();
+        }
+        assert_eq!((server.received().len(), server.connections()), (3, 1), "{mode:?}");
+    }
+}

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::{KEY, MODES, ask, config, endpoint, question, serve, user};
 
+type Headers = &'static [(&'static str, &'static str)];
+
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
     Refused(Option<u16>),
@@ -47,13 +49,12 @@ async fn every_status_means_one_thing() {
 
 #[tokio::test]
 async fn when_to_ask_again() {
-    let date = "Wed, 21 Oct 2099 07:28:00 GMT";
-    let table: [(&[(&str, &str)], Option<u64>); 8] = [
+    let table: [(Headers, Option<u64>); 8] = [
         (&[("retry-after", "2")], Some(2000)),
         (&[("retry-after", "0.25")], Some(250)),
         (&[("retry-after-ms", "150")], Some(150)),
         (&[("retry-after", "2"), ("retry-after-ms", "150")], Some(150)),
-        (&[("retry-after", date)], None),
+        (&[("retry-after", "Wed, 21 Oct 2099 07:28:00 GMT")], None),
         (&[("retry-after", "-1")], None),
         (&[("retry-after", "1e300")], None),
         (&[], None),
@@ -103,6 +104,30 @@ async fn a_call_without_a_name_is_no_answer() {
         let answer = Answer::reply(ModelReply::calls([call("a1", "", json!({}))]));
         assert_eq!(kind(ask(mode, answer).await), Kind::Unreadable, "{mode:?}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_without_its_parts_is_none() {
+    let table = [
+        (Api::OpenAi, "{}"),
+        (Api::OpenAi, r#"{"choices":[]}"#),
+        (Api::OpenAi, r#"{"choices":[{"finish_reason":"stop"}]}"#),
+        (Api::OpenAi, r#"{"choices":{"message":{}}}"#),
+        (Api::Anthropic, "{}"),
+        (Api::Anthropic, r#"{"content":"hello"}"#),
+    ];
+    for (api, body) in table {
+        let answer = Answer::raw(200, "application/json", body);
+        assert_eq!(kind(ask((api, false), answer).await), Kind::Unreadable, "{body}");
+    }
+}
+
+/// A server that sends an empty reason to stop with every piece has not said that it stopped.
+#[tokio::test]
+async fn an_empty_reason_to_stop_is_none() {
+    let packet = r#"{"choices":[{"delta":{"content":"hi"},"finish_reason":""}]}"#;
+    let answer = Answer::raw(200, "text/event-stream", format!("data: {packet}\n\n"));
+    assert_eq!(kind(ask((Api::OpenAi, true), answer).await), Kind::Transient(None, None));
 }
 
 #[tokio::test]

@@ -1,12 +1,7 @@
 //! Endpoints against a server that is as strict as the real ones, in both languages, whole and as
 //! streams.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that breaks should say so at once"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that breaks should say so at once")]
 
 mod bound;
 mod config;

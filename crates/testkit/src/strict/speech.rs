@@ -2,23 +2,25 @@
 
 use probity_chat::{Call, ModelReply, Stop};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Characters of one piece of text or arguments in a stream.
 const PIECE_CHARS: usize = 5;
 
 /// A chat completion.
 pub(super) fn openai_whole(model: &str, reply: &ModelReply) -> Value {
-    let mut message = json!({ "role": "assistant", "content": null, "refusal": null });
-    if !reply.text.is_empty() || reply.tool_calls.is_empty() {
-        message["content"] = json!(reply.text);
-    }
+    let has_content = !reply.text.is_empty() || reply.tool_calls.is_empty();
+    let content = has_content.then_some(&reply.text);
+    let mut message = Map::new();
+    message.insert("role".to_owned(), json!("assistant"));
+    message.insert("content".to_owned(), json!(content));
+    message.insert("refusal".to_owned(), Value::Null);
     if !reply.tool_calls.is_empty() {
         let calls = reply.tool_calls.iter().map(|call| {
             let function = json!({ "name": call.name, "arguments": call.arguments });
             json!({ "id": call.id, "type": "function", "function": function })
         });
-        message["tool_calls"] = calls.collect();
+        message.insert("tool_calls".to_owned(), calls.collect());
     }
     json!({
         "id": "chatcmpl-test",
@@ -57,16 +59,16 @@ pub(super) fn openai_stream(model: &str, reply: &ModelReply, wants_usage: bool) 
     }
     let mut text = String::new();
     for (choices, usage) in packets {
-        let mut packet = json!({
-            "id": "chatcmpl-test",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": model,
-            "choices": choices,
-        });
+        let mut packet = Map::new();
+        packet.insert("id".to_owned(), json!("chatcmpl-test"));
+        packet.insert("object".to_owned(), json!("chat.completion.chunk"));
+        packet.insert("created".to_owned(), json!(1));
+        packet.insert("model".to_owned(), json!(model));
+        packet.insert("choices".to_owned(), choices);
         if wants_usage {
-            packet["usage"] = usage;
+            packet.insert("usage".to_owned(), usage);
         }
+        let packet = Value::Object(packet);
         text.push_str(&format!("data: {packet}\n\n"));
     }
     text.push_str("data: [DONE]\n\n");
