@@ -2,12 +2,12 @@
 
 use probity_core::{MAX_CHECK_MS, OnFailure, Subject};
 
-use crate::{Rng, Script, Sight, Tempo};
+use crate::{Does, Rng, Says, Script, Sight, Tempo};
 
 impl Script {
     /// A random script for a real engine on a real store. Equal seeds give equal scripts.
     ///
-    /// Hooks, humans and terms stay in the simulated world. A verifier has no way to say that it
+    /// Hooks, humans, terms and waits stay in the simulated world. A verifier has no way to say that it
     /// does not apply, so no check here says so; the waits between two tries are short; and most
     /// turns are rejected, so that runs take several.
     #[must_use]
@@ -30,6 +30,10 @@ impl Script {
         }
         for turn in &mut script.turns {
             turn.touches = None;
+            turn.beats.retain(|beat| matches!(beat.does, Does::Notes(..)));
+            if turn.says == Says::Spent {
+                turn.says = Says::Nothing;
+            }
             turn.unreadable = false;
             let is_rejected = !rng.one_in(3);
             for saw in turn.sees.iter_mut().flatten() {

@@ -1,6 +1,6 @@
 //! Simulated world, reference model and crash schedules. Development only.
 //!
-//! A [`Script`] says how the world behaves: what the delegate claims, what each check sees on each
+//! A [`Script`] says how the world behaves: what the delegate claims, notes and waits for, what each check sees on each
 //! try, what each hook decides, who touches the judge, when someone cancels, what a human answers, and
 //! the terms of the decision. [`predict`] says from
 //! the script alone how the run must end; it is written in another style than the machine and
@@ -22,6 +22,9 @@ pub use model::predict;
 pub use prediction::{Order, Prediction, Row};
 pub use report::{Report, rows};
 pub use rng::Rng;
-pub use script::{CancelAt, HookSays, Point, Saw, Says, Script, Sight, Spoke, Touch, TurnScript};
+pub use script::{
+    Beat, CancelAt, Does, HookSays, MAX_BEATS, Point, Saw, Says, Script, Sight, Spoke, Touch,
+    TurnScript,
+};
 pub use tempo::Tempo;
 pub use world::{Violation, World};

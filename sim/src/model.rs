@@ -3,6 +3,7 @@
 
 mod around;
 mod rule;
+mod work;
 
 use probity_core::{
     Answer, Counting, Drift, Judgement, OnFailure, Outcome, RedFirst, Step, Subject, Tier, Trigger,
@@ -34,6 +35,8 @@ pub fn predict(script: &Script) -> Prediction {
         tool_calls: model.tool_calls,
         rows: model.rows,
         dispatched: model.dispatched,
+        notes: model.notes,
+        waits: model.waits,
         looks: model.looks,
         calls: model.calls,
         orders: model.orders,
@@ -95,6 +98,8 @@ struct Model<'a> {
     answers: usize,
     rows: Vec<Row>,
     dispatched: Vec<u32>,
+    notes: Vec<(u32, usize)>,
+    waits: u32,
     looks: Vec<(Option<u32>, usize, u32)>,
     calls: u32,
 }
@@ -127,6 +132,8 @@ impl<'a> Model<'a> {
             answers: 0,
             rows: Vec::new(),
             dispatched: Vec::new(),
+            notes: Vec::new(),
+            waits: 0,
             looks: Vec::new(),
             calls: 0,
         }
@@ -195,8 +202,7 @@ impl<'a> Model<'a> {
             prompt: self.prompt.filter(|(of, _)| *of == turn).map(|(_, hook)| hook),
         });
         self.cancelled(turn, Point::AtWork)?;
-        self.stage_ms = self.stages().map(|stages| self.clock_ms + stages.act_ms);
-        let is_in_time = self.spend(happens.took_ms);
+        let is_in_time = self.works(turn, happens);
         self.stage_ms = None;
         if !is_in_time {
             return match (self.is_over(), &self.script.terms) {
@@ -205,8 +211,10 @@ impl<'a> Model<'a> {
                 (_, None) => self.out_of_budget(turn, "budget_wall"),
             };
         }
-        let Says::Done(candidate) = happens.says else {
-            return end(Outcome::DelegateFailed, "exit_1");
+        let candidate = match happens.says {
+            Says::Done(candidate) => candidate,
+            Says::Nothing => return end(Outcome::DelegateFailed, "exit_1"),
+            Says::Spent => return self.out_of_budget(turn, "budget_model_calls"),
         };
         self.shown = Some(candidate);
         self.tokens += happens.tokens;

@@ -13,14 +13,18 @@ pub struct Prediction {
     pub waived: bool,
     /// Attempts charged to the delegate.
     pub attempts: u32,
-    /// Tokens spent by recorded claims.
+    /// Tokens spent by recorded notes and claims.
     pub tokens: u64,
-    /// Tool calls made by recorded claims.
+    /// Tool calls made by recorded notes and claims.
     pub tool_calls: u64,
     /// One row per verdict.
     pub rows: Vec<Row>,
     /// The turns that the delegate was given.
     pub dispatched: Vec<u32>,
+    /// The notes that the delegate wrote: turn, place among the beats of the turn.
+    pub notes: Vec<(u32, usize)>,
+    /// Waits of the delegate that came to their end.
+    pub waits: u32,
     /// The checks that were run: turn (`None` before the delegate), check, try.
     pub looks: Vec<(Option<u32>, usize, u32)>,
     /// Calls for a human.

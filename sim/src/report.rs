@@ -11,8 +11,10 @@ pub struct Report {
     pub account: Prediction,
     /// Interruptions that the machine counted.
     pub interruptions: u32,
-    /// Deaths that a resumption followed.
+    /// Deaths, of the driver or of the delegate, that a resumption followed.
     pub resumed: u32,
+    /// Times that the delegate died, over all lives.
+    pub lost: u32,
     /// Appends that were tried, over all lives.
     pub appends: u32,
     /// Acts that were begun, over all lives.

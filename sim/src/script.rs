@@ -1,8 +1,8 @@
 //! How the world behaves during one run, whoever drives it.
 
 use probity_core::{
-    Answer, CheckDecl, Code, Digest, Finding, HookDecision, HookDecl, Policy, SubmissionId, Terms,
-    Turn, VerdictKind,
+    Answer, CheckDecl, Code, Digest, Finding, HookDecision, HookDecl, NoteKind, Policy,
+    SubmissionId, Terms, Turn, Usage, VerdictKind,
 };
 
 /// The behaviour of everything around a delegation. A function of turn, check and try alone, so
@@ -40,13 +40,15 @@ pub struct Script {
 /// What happens in one turn.
 #[derive(Debug, Clone)]
 pub struct TurnScript {
-    /// What the delegate does.
+    /// What the delegate does before it answers, in order; no more than [`MAX_BEATS`].
+    pub beats: Vec<Beat>,
+    /// How it answers.
     pub says: Says,
-    /// How long it takes.
+    /// How long that takes.
     pub took_ms: u64,
-    /// Tool calls that it reports.
+    /// Tool calls that it reports beside those of its notes.
     pub tool_calls: u64,
-    /// Tokens that it spends.
+    /// Tokens that it spends beside those of its notes.
     pub tokens: u64,
     /// It changes the workspace.
     pub edits: bool,
@@ -88,6 +90,31 @@ pub enum HookSays {
     Breaks,
 }
 
+/// The most beats of a turn.
+pub const MAX_BEATS: usize = 16;
+
+/// Something that a delegate does in the midst of its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// What.
+    pub does: Does,
+    /// How long it works until then, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// What a delegate does in the midst of its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// It writes a note of what it spent so much on.
+    Notes(NoteKind, Usage),
+    /// It waits so many milliseconds.
+    Sleeps(u64),
+    /// It waits for an answer, which comes after so many milliseconds.
+    Asks(u64),
+    /// Its process dies. It does so once.
+    Dies,
+}
+
 /// What a delegate does with its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Says {
@@ -95,6 +122,8 @@ pub enum Says {
     Done(u8),
     /// Fails to answer.
     Nothing,
+    /// Has used up a budget that it keeps itself.
+    Spent,
 }
 
 /// When the judge's files are touched.
@@ -182,7 +211,8 @@ impl Script {
     /// Tool calls completed up to the end of a turn.
     #[must_use]
     pub fn work_until(&self, turn: u32) -> u64 {
-        (0..=turn).filter_map(|turn| self.turn(turn)).map(|turn| turn.tool_calls).sum()
+        let turns = (0..=turn).filter_map(|turn| self.turn(turn));
+        turns.map(|turn| turn.noted().plus(turn.usage()).tool_calls).sum()
     }
 
     /// Edits of the workspace up to the end of a turn.
@@ -200,6 +230,23 @@ impl Script {
     }
 }
 
+impl TurnScript {
+    /// What its answer says was spent.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        Usage { tokens: self.tokens, tool_calls: self.tool_calls }
+    }
+
+    /// What its notes tell of together.
+    fn noted(&self) -> Usage {
+        let spent = self.beats.iter().map(|beat| match beat.does {
+            Does::Notes(_, usage) => usage,
+            _ => Usage::default(),
+        });
+        spent.fold(Usage::default(), Usage::plus)
+    }
+}
+
 impl Sight {
     /// The finding that a check with this sight reports.
     #[must_use]
@@ -211,6 +258,7 @@ impl Sight {
             criteria: Vec::new(),
             confidence_bp: None,
             evidence: None,
+            metadata: None,
             output: None,
         };
         match self {

@@ -2,11 +2,14 @@
 
 use probity_core::{
     Answer, CheckDecl, Code, Counting, Digest, Feature, HookDecl, HookPoint, MAX_CHECK_MS,
-    MAX_WALL_MS, OnFailure, Policy, RedFirst, Rung, StageBudgets, Step, Subject, Terms, Tier,
+    MAX_WALL_MS, NoteKind, OnFailure, Policy, RedFirst, Rung, StageBudgets, Step, Subject, Terms,
+    Tier, Usage,
 };
 
 use crate::model::OPENED_MS;
-use crate::{CancelAt, HookSays, Point, Rng, Saw, Says, Script, Sight, Spoke, Touch, TurnScript};
+use crate::{
+    Beat, CancelAt, Does, HookSays, Point, Rng, Saw, Says, Script, Sight, Spoke, Touch, TurnScript,
+};
 
 /// How close the clock is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,8 +167,14 @@ fn turn(rng: &mut Rng, tempo: Tempo, decls: &[CheckDecl], hooks: &[HookDecl]) ->
         1 if checks > 0 => Some(Touch::During(at(rng))),
         _ => None,
     };
+    let beats = if rng.one_in(3) { rng.between(1, 5) } else { 0 };
     TurnScript {
-        says: if rng.one_in(25) { Says::Nothing } else { Says::Done(byte(rng, 3)) },
+        beats: (0..beats).map(|_| beat(rng)).collect(),
+        says: match rng.below(50) {
+            0 | 1 => Says::Nothing,
+            2 => Says::Spent,
+            _ => Says::Done(byte(rng, 3)),
+        },
         took_ms: rng.below(60),
         tool_calls: rng.below(3),
         tokens: rng.below(20),
@@ -175,6 +184,19 @@ fn turn(rng: &mut Rng, tempo: Tempo, decls: &[CheckDecl], hooks: &[HookDecl]) ->
         sees,
         spoken: hooks.iter().map(|hook| spoke(rng, hook.point)).collect(),
     }
+}
+
+fn beat(rng: &mut Rng) -> Beat {
+    let usage = Usage { tokens: rng.below(8), tool_calls: rng.below(2) };
+    let does = match rng.below(10) {
+        0 => Does::Sleeps(rng.below(200)),
+        1 => Does::Asks(rng.below(200)),
+        2 => Does::Dies,
+        3 => Does::Notes(NoteKind::Session, Usage::default()),
+        4..=6 => Does::Notes(NoteKind::Tool, usage),
+        _ => Does::Notes(NoteKind::Model, usage),
+    };
+    Beat { does, took_ms: rng.below(30) }
 }
 
 fn spoke(rng: &mut Rng, point: HookPoint) -> Spoke {

@@ -2,6 +2,7 @@
 //! rely on, and dies where a schedule says so.
 
 mod acts;
+mod work;
 
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub struct World<'a> {
     calls: u32,
     answers: usize,
     dispatched: Vec<u32>,
+    /// Where the delegate died: turn, beat.
+    lost: Vec<(u32, usize)>,
     looks: Vec<(Option<u32>, usize, u32)>,
     orders: Vec<Order>,
     hooks: Vec<(usize, u32)>,
@@ -97,6 +100,7 @@ impl<'a> World<'a> {
             calls: 0,
             answers: 0,
             dispatched: Vec::new(),
+            lost: Vec::new(),
             looks: Vec::new(),
             orders: Vec::new(),
             hooks: Vec::new(),
@@ -121,7 +125,7 @@ impl<'a> World<'a> {
     /// One driver, from its start to the seal.
     fn live(&mut self) -> Result<Delegation, Stop> {
         let mut machine = self.take_up()?;
-        let mut act = None;
+        let (mut act, mut is_note) = (None, false);
         for _ in 0..MAX_STEPS {
             let mut sealed = false;
             while let Some(effect) = machine.poll_effect() {
@@ -136,8 +140,14 @@ impl<'a> World<'a> {
                         feed(&mut machine, at_ms, Input::Sealed)?;
                         sealed = true;
                     }
+                    effect if is_note && matches!(machine.stage(), Stage::Delegated { .. }) => {
+                        return broken(format!("a note disturbs the delegate: {effect:?}"));
+                    }
                     effect => act = self.perform(&machine, &effect)?,
                 }
+            }
+            if is_note && act.is_none() {
+                act = self.goes_on(&machine)?;
             }
             self.compare(&machine)?;
             if sealed || matches!(machine.stage(), Stage::Sealed { .. }) {
@@ -156,6 +166,10 @@ impl<'a> World<'a> {
                 }
                 (_, None) => return broken("nothing in flight and no timer"),
             };
+            is_note = matches!(input, Input::Noted { .. });
+            if input == Input::Resume {
+                self.loses(machine.turn());
+            }
             feed(&mut machine, self.clock_ms, input)?;
         }
         broken("the run does not end")
@@ -188,7 +202,12 @@ impl<'a> World<'a> {
             Stage::Awaiting { until_ms, .. } if self.clock_ms < until_ms => {
                 (Ok(Handled::Unchanged), machine.interruptions())
             }
-            Stage::Awaiting { .. } => (Ok(Handled::Accepted), machine.interruptions()),
+            Stage::Parked { until_ms, .. } if until_ms.is_none_or(|it| self.clock_ms < it) => {
+                (Ok(Handled::Unchanged), machine.interruptions())
+            }
+            Stage::Awaiting { .. } | Stage::Parked { .. } => {
+                (Ok(Handled::Accepted), machine.interruptions())
+            }
             _ => (Ok(Handled::Accepted), machine.interruptions() + 1),
         };
         let handled = machine.handle(self.clock_ms, Input::Resume);
@@ -260,15 +279,20 @@ impl<'a> World<'a> {
                 self.ask_human(machine.turn(), check).map(Some)
             }
             Effect::Dispatch { turn, attempt, is_replay, correction, step, .. } => {
-                self.announced(|event| {
-                    *event == Event::DelegateDispatched { turn, attempt, step }
+                self.announced(|event| match event {
+                    Event::DelegateNoted { turn: of, .. }
+                    | Event::DelegateWoken { turn: of, .. } => *of == turn,
+                    event => *event == Event::DelegateDispatched { turn, attempt, step },
                 })?;
                 if is_replay != is_resumed {
                     return broken("a delegate is not told whether it was asked before");
                 }
                 self.order(machine, turn, step);
-                self.ask(turn, attempt, correction).map(Some)
+                let act = self.ask(turn, attempt, correction)?;
+                self.hands_back(machine, turn)?;
+                Ok(Some(act))
             }
+            Effect::Park { turn, until_ms } => self.wait(turn, until_ms),
             Effect::Commit { candidate, claim, edited, .. } => {
                 if edited != machine.edited_claim() {
                     return broken("another claim is handed on than the one that was edited");
@@ -302,6 +326,8 @@ impl<'a> World<'a> {
         if (self.commits == 0) == ending.outcome.delivers() {
             return broken(format!("{} after {} commits", ending.outcome, self.commits));
         }
+        let is_woken = |entry: &&Entry| matches!(entry.event, Event::DelegateWoken { .. });
+        let waits = u32::try_from(self.log.iter().filter(is_woken).count()).unwrap_or(u32::MAX);
         let delivers = matches!(ending.outcome, Outcome::Verified | Outcome::Unverified);
         let judged = machine.judged().last().filter(|_| delivers);
         let committed = judged.map(|judged| judged.verified.candidate);
@@ -317,6 +343,8 @@ impl<'a> World<'a> {
                 tool_calls: machine.usage().tool_calls,
                 rows,
                 dispatched: self.dispatched,
+                notes: Self::notes_of(machine),
+                waits,
                 looks: self.looks,
                 calls: self.calls,
                 orders: self.orders,
@@ -328,6 +356,7 @@ impl<'a> World<'a> {
             },
             interruptions: machine.interruptions(),
             resumed: self.resumed,
+            lost: u32::try_from(self.lost.len()).unwrap_or(u32::MAX),
             appends: self.appends,
             acts: self.acts,
             asked: self.asked,

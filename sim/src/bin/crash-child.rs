@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use probity_core::{Claim, Digest, Entry, Event, Fault, Phase, RunId, Usage, Verdict};
-use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request};
+use probity_core::{Claim, Digest, Entry, Event, Fault, Phase, RunId, Verdict};
+use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Note, Request};
 use probity_engine::{Check, Engine, Plan, SystemClock, Watch};
 use probity_record::read_records;
-use probity_sim::{Says, Script, Sight};
+use probity_sim::{Does, Says, Script, Sight, TurnScript};
 use probity_store::{
     AppendError, Batch, BlobError, Blobs, Cursor, LogState, ReadError, RunLog, RunSummary, read_run,
 };
@@ -112,7 +112,10 @@ impl Life {
     async fn ask(&self, request: &Request) -> Result<Answered, Failure> {
         let (turn, attempt) = (request.turn, request.attempt);
         let log = self.log().await?;
-        if last_step(&log) != Some(&Event::DelegateDispatched { turn, attempt, step: None }) {
+        let asked = Event::DelegateDispatched { turn, attempt, step: None };
+        let is_note =
+            |event: &&Event| matches!(event, Event::DelegateNoted { turn: of, .. } if *of == turn);
+        if steps(&log).find(|event| !is_note(event)) != Some(&asked) {
             self.note(&format!("breach: asked behind {:?}", log.last()))?;
         }
         self.note(&format!("ask {}", turn.number))?;
@@ -120,17 +123,43 @@ impl Life {
         std::fs::write(self.dir.join("turn"), turn.number.to_string())?;
         let edits = self.script.edits_until(turn.number).to_string();
         std::fs::write(self.dir.join("workspace/out.txt"), edits)?;
+        self.write_notes(request, happens).await?;
         self.pass("ask");
         let Says::Done(candidate) = happens.says else { return Err("the script says so".into()) };
         Ok(Answered {
-            usage: Usage { tokens: happens.tokens, tool_calls: happens.tool_calls },
+            usage: happens.usage(),
             ..Answered::of(Claim::text(format!("done {candidate}")))
         })
     }
 
+    /// Goes on behind the notes that it is given. What was once told to be kept is there, once.
+    async fn write_notes(&self, request: &Request, happens: &TurnScript) -> Result<(), Failure> {
+        let number = request.turn.number;
+        let kept = request.notes.read().await?;
+        let kept: Vec<_> = kept.iter().map(|it| String::from_utf8_lossy(&it.content)).collect();
+        let world = std::fs::read_to_string(self.dir.join("world.log"))?;
+        let told: Vec<_> = world.lines().filter_map(|line| line.strip_prefix("kept ")).collect();
+        let mut sorted = kept.clone();
+        sorted.sort();
+        sorted.dedup();
+        if sorted != kept || !told.iter().all(|told| kept.iter().any(|kept| kept == told)) {
+            self.note(&format!("breach: given {kept:?}, told of {told:?}"))?;
+        }
+        let mine = format!("{number:03} ");
+        let done = kept.iter().filter(|kept| kept.starts_with(&mine)).count();
+        for (place, beat) in happens.beats.iter().enumerate().skip(done) {
+            let Does::Notes(kind, usage) = beat.does else { continue };
+            let text = format!("{mine}{place}");
+            let content = text.as_bytes().to_vec();
+            request.notes.keep(Note { kind, content, usage }).await?;
+            self.note(&format!("kept {text}"))?;
+        }
+        Ok(())
+    }
+
     async fn look(&self, index: usize, ctx: &CheckContext) -> Result<Sight, Failure> {
         let log = self.log().await?;
-        let tries = match last_step(&log) {
+        let tries = match steps(&log).next() {
             Some(Event::CheckStarted { phase, check, tries })
                 if *phase == ctx.phase && check.as_usize() == index =>
             {
@@ -156,10 +185,10 @@ impl Life {
     }
 }
 
-/// The last entry, resumptions aside.
-fn last_step(log: &[Entry]) -> Option<&Event> {
-    let mut events = log.iter().rev().map(|entry| &entry.event);
-    events.find(|event| !matches!(event, Event::RunResumed { .. }))
+/// The entries from the last one on back, resumptions aside.
+fn steps(log: &[Entry]) -> impl Iterator<Item = &Event> {
+    let events = log.iter().rev().map(|entry| &entry.event);
+    events.filter(|event| !matches!(event, Event::RunResumed { .. }))
 }
 
 struct ScriptedWork(Arc<Life>);

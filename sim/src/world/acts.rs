@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use probity_core::{
     Answer, CheckIndex, Code, Delegation, Digest, Entry, Event, HookIndex, Input, Judgement, Phase,
-    Rewrite, Step, Subject, Turn, Usage,
+    Rewrite, Step, Subject, Turn,
 };
 
 use super::{Act, Violation, World, broken, number};
 use crate::prediction::Order;
 use crate::report::rows;
 use crate::script::{
-    CancelAt, HookSays, Point, SEALED, Says, Sight, TOUCHED, Touch, WRITTEN, digest, rewritten,
+    CancelAt, HookSays, Point, SEALED, Sight, TOUCHED, Touch, WRITTEN, digest, rewritten,
     submission,
 };
 
@@ -139,22 +139,7 @@ impl World<'_> {
         if self.stops(turn, Point::AtWork) {
             return Ok(self.cancel());
         }
-        let Some(happens) = self.script.turn(turn.number) else { return broken("no turns") };
-        let done_ms = self.clock_ms + happens.took_ms;
-        let Says::Done(candidate) = happens.says else {
-            let (code, detail) = (Code::slug("exit_1"), digest(0, 97));
-            return Ok(Act { done_ms, input: Input::DelegateFailed { turn, code, detail } });
-        };
-        let Some(submission) = submission(turn) else { return broken("no submission id") };
-        let input = Input::Claimed {
-            turn,
-            submission,
-            candidate: digest(candidate.into(), 2),
-            claim: digest(turn.number.into(), 3),
-            work: self.script.work_until(turn.number),
-            usage: Usage { tokens: happens.tokens, tool_calls: happens.tool_calls },
-        };
-        Ok(Act { done_ms, input })
+        self.work(turn)
     }
 
     pub(super) fn call(&mut self, turn: Turn) -> Result<Act, Violation> {

@@ -21,7 +21,7 @@ fn the_machine_does_what_the_model_says() {
                 .run()
                 .unwrap_or_else(|violation| panic!("{tempo:?} {seed}: {violation}\n{script:#?}"));
             assert_eq!(report.account, predicted, "{tempo:?} {seed}\n{script:#?}");
-            assert_eq!((report.interruptions, report.resumed), (0, 0));
+            assert_eq!((report.interruptions, report.resumed), (report.lost, report.lost));
             *outcomes.entry(predicted.outcome).or_default() += 1;
             let way = format!("{} {}", predicted.outcome, predicted.code);
             // Its time ended with a claim in hand, and what was known by then decided.
@@ -49,6 +49,9 @@ fn the_machine_does_what_the_model_says() {
             "exhausted rejections",
             "exhausted budget_tokens",
             "exhausted budget_tool_calls",
+            "exhausted budget_model_calls",
+            "noted",
+            "waited",
             "rejected forbidden",
             "rejected judge_tampered",
             "inconclusive http_timeout",
@@ -123,6 +126,8 @@ fn features(predicted: &Prediction) -> Vec<String> {
         (orders.any(|order| order.prompt.is_some()), "given a rewritten prompt"),
         (predicted.committed.is_some_and(|it| it >= 100), "committed as hooks made it"),
         (predicted.edited.is_some(), "edited behind the verdict"),
+        (!predicted.notes.is_empty(), "noted"),
+        (predicted.waits > 0, "waited"),
         (predicted.rows.iter().any(is_wide), "red for its tier"),
     ] {
         if is_met {

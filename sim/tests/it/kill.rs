@@ -216,7 +216,8 @@ impl Schedule {
         let expected = &self.whole.account;
         let mut asked = BTreeMap::<u32, u64>::new();
         let mut looks = BTreeMap::<String, u64>::new();
-        for line in world.lines() {
+        let lines = world.lines().filter(|line| !line.starts_with("kept "));
+        for line in lines {
             match line.strip_prefix("ask ").map(str::parse) {
                 Some(turn) => *asked.entry(turn.unwrap_or(u32::MAX)).or_default() += 1,
                 None => *looks.entry(line.to_owned()).or_default() += 1,
@@ -239,6 +240,8 @@ impl Schedule {
         let failures =
             log.iter().filter(|entry| matches!(entry.event, Event::DelegateFailed { .. }));
         assert_eq!(claims.count() + failures.count(), expected.dispatched.len(), "{seed}");
+        let noted = log.iter().filter(|entry| matches!(entry.event, Event::DelegateNoted { .. }));
+        assert_eq!(noted.count(), expected.notes.len(), "{seed}");
         let resumed = log.iter().filter(|entry| matches!(entry.event, Event::RunResumed { .. }));
         assert!(resumed.count() as u64 <= self.tally.kills, "{seed}");
     }
