@@ -7,9 +7,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
     Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl,
-    Phase, VerdictKind,
+    NoteKind, Phase, VerdictKind,
 };
 use probity_engine::{Plan, Watch};
+
+use super::log::timestamp;
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -117,6 +119,18 @@ impl State {
                 self.attempt = *attempt;
                 Some(format!("{}: the delegate works", self.attempt()))
             }
+            Event::DelegateNoted { kind: NoteKind::Model, .. } => {
+                Some(format!("{}: a model answered", self.attempt()))
+            }
+            Event::DelegateNoted { kind: NoteKind::Tool, .. } => {
+                Some(format!("{}: a tool was used", self.attempt()))
+            }
+            Event::DelegateParked { until_ms, .. } => {
+                Some(format!("{}: the delegate waits {}", self.attempt(), awaited(*until_ms)))
+            }
+            Event::DelegateWoken { .. } => {
+                Some(format!("{}: the delegate goes on", self.attempt()))
+            }
             Event::ClaimReceived { .. } => Some(format!("{}: claim received", self.attempt())),
             Event::DelegateFailed { code, .. } => {
                 Some(format!("{}: the delegate failed [{code}]", self.attempt()))
@@ -158,7 +172,8 @@ impl State {
                 Some("the human answered".to_owned())
             }
             Event::OutcomeDecided { outcome, code, .. } => Some(format!("{outcome} [{code}]")),
-            Event::CheckRed { .. }
+            Event::DelegateNoted { kind: NoteKind::Session, .. }
+            | Event::CheckRed { .. }
             | Event::WorldObserved { .. }
             | Event::CheckStarted { .. }
             | Event::HookCalled { .. }
@@ -178,10 +193,15 @@ impl State {
             Event::CheckStarted { check, tries, .. } => {
                 format!("check {}, try {tries}", self.name(*check))
             }
-            Event::DelegateDispatched { .. } => match &self.rejected {
-                Some(said) => format!("the delegate works (last: {said})"),
-                None => "the delegate works".to_owned(),
-            },
+            Event::DelegateParked { until_ms, .. } => {
+                format!("the delegate waits {}", awaited(*until_ms))
+            }
+            Event::DelegateDispatched { .. } | Event::DelegateWoken { .. } => {
+                match &self.rejected {
+                    Some(said) => format!("the delegate works (last: {said})"),
+                    None => "the delegate works".to_owned(),
+                }
+            }
             Event::ClaimReceived { .. } => "reading the workspace".to_owned(),
             _ => return None,
         };
@@ -206,6 +226,14 @@ impl State {
             None => format!("check {}", check.as_usize().saturating_add(1)),
         }
     }
+}
+
+/// What a delegate waits for.
+pub(super) fn awaited(until_ms: Option<u64>) -> String {
+    until_ms.map_or_else(
+        || "for an answer".to_owned(),
+        |until_ms| format!("until {}", timestamp(until_ms)),
+    )
 }
 
 fn live_line() -> ProgressBar {

@@ -9,6 +9,7 @@ use super::{open_existing, resolve_run};
 use crate::cli::CliError;
 use crate::cli::args::{AnswerArgs, CheckingArgs};
 use crate::cli::present::{self, Asked, Asks, wants_approval};
+use crate::cli::progress::awaited;
 use crate::cli::run::{Entry, drive, recorded, require_name};
 use crate::location::Programs;
 
@@ -65,6 +66,10 @@ pub(in crate::cli) fn refused(run: &RunId, error: EngineError) -> CliError {
         Stage::Escalated { .. } => CliError::Answer(format!(
             "run {run} is escalated and waits on no human check; see `probity log show {run}` for \
              what it takes"
+        )),
+        Stage::Parked { until_ms, .. } => CliError::Answer(format!(
+            "the delegate of run {run} waits {}; it takes no decision of this kind",
+            awaited(until_ms)
         )),
         stage => CliError::Answer(match stage.outcome() {
             Some(outcome) => ended(run, outcome),

@@ -10,7 +10,7 @@ use probity_store::Store;
 use super::resolve_run;
 use crate::cli::CliError;
 use crate::cli::present::{self, Reader};
-use crate::cli::progress::{decided, said};
+use crate::cli::progress::{awaited, decided, said};
 
 /// Records of one read.
 const PAGE: usize = 256;
@@ -116,6 +116,13 @@ impl Follower {
                 Some(step) => format!("attempt {attempt}  {step}"),
                 None => format!("attempt {attempt}"),
             },
+            Event::DelegateNoted { kind, usage, .. } => {
+                format!("{kind:?}  tokens {}  tool calls {}", usage.tokens, usage.tool_calls)
+                    .to_lowercase()
+            }
+            Event::DelegateParked { until_ms, .. } => awaited(*until_ms),
+            Event::DelegateWoken { answer: Some(_), .. } => "an answer came".to_owned(),
+            Event::DelegateWoken { answer: None, .. } => "its time came".to_owned(),
             Event::ClaimReceived { candidate, .. } => format!("candidate {}", candidate.short()),
             Event::VerdictMerged { judgement, code, attempts, .. } => {
                 format!("{}  [{code}]  attempts {attempts}", judgement.as_str())

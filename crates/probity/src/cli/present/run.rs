@@ -7,6 +7,7 @@ use probity_core::{Code, Judgement, Outcome, Trigger};
 use probity_engine::{AttemptReport, CheckReport, HookReport, Report};
 use serde_json::Value;
 
+use super::super::progress::awaited;
 use super::{Asks, Style, Tone, block, line};
 
 /// How much is shown.
@@ -62,6 +63,7 @@ pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> 
             let claim = claim(report);
             format!("probity log answer {run} --by {name}{claim} --approve (or --revise, --reject)")
         }
+        Some(Outcome::Escalated) if report.question.is_some() => log,
         Some(Outcome::Escalated) if wants_approval(report) => {
             format!("probity log answer {run} --by NAME --approve (or --reject)")
         }
@@ -308,6 +310,12 @@ fn facts(report: &Report) -> String {
 fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
     if let Some(check) = &report.waits_for {
         return waits(report, check, asks);
+    }
+    if let (Some(Outcome::Escalated), Some(question)) = (report.outcome, &report.question) {
+        return block(&format!("the delegate waits for an answer\n{question}"));
+    }
+    if let (None, Some(until_ms)) = (report.outcome, report.parked_until_ms) {
+        return vec![format!("the delegate waits {}", awaited(Some(until_ms)))];
     }
     if report.outcome == Some(Outcome::Escalated) && wants_approval(report) {
         return vec!["an action needs the approval of a human, and nothing was done".to_owned()];
