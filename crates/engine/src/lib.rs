@@ -7,6 +7,7 @@
 mod clock;
 mod content;
 mod correction;
+mod critic;
 mod driver;
 mod error;
 mod hook;
@@ -21,6 +22,7 @@ mod stored;
 mod work;
 
 pub use clock::{Clock, SystemClock};
+pub use critic::{Critic, CriticConfig, CriticError, DEFAULT_CRITIC_TRIES};
 pub use driver::{Ended, Engine, Watch};
 pub use error::EngineError;
 pub use hook::{Handler, Hook, Reply, VerifyEvent, VerifyHook};

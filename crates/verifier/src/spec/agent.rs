@@ -146,7 +146,8 @@ impl AgentSpec {
             return Err(value("command", "a command line that starts with a program", ""));
         }
         self.criteria()?;
-        let is_share = |number: &Number| number.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it));
+        let is_share =
+            |number: &Number| number.as_f64().is_some_and(|it| (0.0..=1.0).contains(&it));
         match self.min_confidence.as_ref().filter(|number| !is_share(number)) {
             Some(number) => {
                 Err(value("min_confidence", "a number from 0 to 1", &number.to_string()))
@@ -164,7 +165,11 @@ impl AgentSpec {
             return Err(value("criteria", &legal, &self.criteria.len().to_string()));
         }
         if self.criteria.keys().any(|key| key.as_str() == SELF_VERIFICATION) {
-            return Err(value("criteria", "under other keys; this one is taken", SELF_VERIFICATION));
+            return Err(value(
+                "criteria",
+                "under other keys; this one is taken",
+                SELF_VERIFICATION,
+            ));
         }
         let fits = |text: &String| !text.trim().is_empty() && text.len() <= MAX_CRITERION_BYTES;
         match self.criteria.iter().find(|(_, text)| !fits(text)) {

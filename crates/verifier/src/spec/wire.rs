@@ -166,7 +166,8 @@ fn effect(kind: &'static Kind, mut map: Value) -> Result<Effect, SpecError> {
         "read_after_write" => from_value(map).map(Effect::ReadAfterWrite),
         "invariant_check" => from_value(map).map(Effect::InvariantCheck),
         "citations" => from_value(map).map(Effect::Citations),
-        "agent" => from_value(map["target"].take()).map(Effect::Agent),
+        "agent" => from_value(map.get_mut("target").map(Value::take).unwrap_or_default())
+            .map(Effect::Agent),
         _ => from_value(map).map(Effect::Human),
     }
     .map_err(|error| SpecError::Value {

@@ -122,6 +122,12 @@ fn each_kind_reads_as_the_map_of_a_file() {
         ),
         ("citations:-,evidence=e", json!({"citations": "-", "evidence": "e"})),
         (
+            r#"agent:{"allow_self":true\,"chat":{"endpoint":"http://localhost/v1"\,"model":"m"}\,"criteria":{"done":"it is\, done"}\,"min_confidence":0.8},timeout=2m"#,
+            json!({"agent": {"chat": {"endpoint": "http://localhost/v1", "model": "m"},
+                             "criteria": {"done": "it is, done"}, "min_confidence": 0.8,
+                             "allow_self": true}, "timeout": "2m"}),
+        ),
+        (
             "human:ana,question=Is it live?,timeout=7d,id=sign_off",
             json!({"human": "ana", "question": "Is it live?", "timeout": "168h", "id": "sign_off"}),
         ),
@@ -305,6 +311,7 @@ fn target(kind: &Kind) -> &'static str {
         "URL" => "http://localhost/",
         "HOST:PORT" => "localhost:80",
         "SOURCE" => "command:x",
+        "MAP" => r#"{"command":["x"]\,"criteria":{"a":"b"}}"#,
         "" => "",
         _ => "name",
     }
@@ -378,6 +385,14 @@ fn any_check() -> impl Strategy<Value = Option<CheckSpec>> {
             "changes_only" => {
                 prop::collection::vec(r"[a-z*/=,\\]{1,8}", 0..4).prop_map(Value::from).boxed()
             }
+            "agent" => prop_oneof![
+                Just(json!({"command": ["a", "b,c"], "criteria": {"done": "x, \"y\" \\"}})),
+                Just(json!({"profile": "p", "criteria": {"a": "b"}, "min_confidence": 1})),
+                Just(
+                    json!({"acp": {"command": ["x"]}, "criteria": {"a": "b"}, "allow_self": true})
+                ),
+            ]
+            .boxed(),
             _ => r"[a-zA-Z0-9_\\,=: -]{1,20}".prop_map(Value::from).boxed(),
         };
         let keys: Vec<_> = kind
@@ -414,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external|read_after_write:http|invariant_check:sqlite|citations|human):[ -~]{0,40}") {
+    fn no_text_panics(text in r"(file|dir|text|json|command|http|git|sqlite|port|process|changes_only|external|read_after_write:http|invariant_check:sqlite|citations|agent|human):[ -~]{0,40}") {
         let _ = parse(&text);
     }
 }

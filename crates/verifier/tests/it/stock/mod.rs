@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world fails")]
 
+mod agent;
 mod bed;
 mod changes_only;
 mod citations;
