@@ -40,3 +40,8 @@ pub use probity_chat as chat;
 pub use reject::Reject;
 pub use transcript::{Transcript, TranscriptError};
 pub use verification::{LastOutcome, Ledger, LedgerEntry, VerificationState};
+
+/// The documentation is run, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/agents.md")]
+struct Documentation;

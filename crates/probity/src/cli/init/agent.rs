@@ -3,47 +3,22 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 
+use probity_delegate::CommandConfig;
+
 /// One agent.
 #[derive(Debug)]
 pub(super) struct Agent {
     /// The program.
     pub(super) name: &'static str,
-    /// Its command line; the prompt goes to standard input.
-    command: &'static [&'static str],
-    /// What continues its conversation.
-    resume: &'static [&'static str],
-    /// What it writes.
-    format: &'static str,
 }
 
-/// The agents whose output can be read.
-pub(super) const KNOWN: [Agent; 3] = [
-    Agent {
-        name: "claude",
-        command: &["claude", "-p", "--output-format", "stream-json", "--verbose"],
-        resume: &[
-            "claude",
-            "-p",
-            "--resume",
-            "{session}",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-        ],
-        format: "claude",
-    },
-    Agent {
-        name: "codex",
-        command: &["codex", "exec", "--json", "-"],
-        resume: &["codex", "exec", "--json", "resume", "{session}", "-"],
-        format: "codex",
-    },
-    Agent {
-        name: "gemini",
-        command: &["gemini", "--output-format", "stream-json"],
-        resume: &[],
-        format: "gemini",
-    },
+/// The agents that are offered, the most used first. How each is called is known to the delegate.
+pub(super) const KNOWN: [Agent; 5] = [
+    Agent { name: "claude" },
+    Agent { name: "codex" },
+    Agent { name: "gemini" },
+    Agent { name: "qwen" },
+    Agent { name: "opencode" },
 ];
 
 /// The known agents that a search path leads to.
@@ -63,11 +38,12 @@ pub(crate) fn find(name: &str, path: &OsStr) -> bool {
 impl Agent {
     /// Remarks for the configuration that become settings without their `#`.
     pub(super) fn configuration(&self) -> String {
-        let mut text = format!("# command = {:?}\n", self.command);
-        if !self.resume.is_empty() {
-            text.push_str(&format!("# resume = {:?}\n", self.resume));
+        let Some(known) = CommandConfig::known(self.name) else { return String::new() };
+        let mut text = format!("# command = {:?}\n", known.argv);
+        if let Some(resume) = &known.resume {
+            text.push_str(&format!("# resume = {resume:?}\n"));
         }
-        text.push_str(&format!("# format = {:?}\n", self.format));
+        text.push_str(&format!("# format = {:?}\n", known.format.as_str()));
         text
     }
 }
