@@ -97,7 +97,7 @@ struct RunRequest {
 pub(crate) enum How {
     Start,
     Resume,
-    Wake { by: String, value: Value },
+    Wake { about: String, by: String, value: Value },
 }
 
 impl Agent {
@@ -151,12 +151,19 @@ impl<R: DeserializeOwned> Agent<R> {
         typed(Arc::clone(&self.inner).take_up(run, options, How::Resume).await?)
     }
 
-    /// Answers what a parked run waits for, and drives it on: the tool that asked gets the answer.
+    /// Answers what a parked run waits for, and drives it on: the tool that asked gets the answer. What
+    /// it is `about` is told by [`AgentError::Waits`].
     ///
     /// # Errors
-    /// As [`Agent::resume`]; [`EngineError::Answer`] if the run does not wait for an answer.
-    pub async fn wake(&self, run: &RunId, by: &str, value: Value) -> Result<Done<R>, AgentError> {
-        let how = How::Wake { by: by.to_owned(), value };
+    /// As [`Agent::resume`]; [`EngineError::NotParked`] if the run does not wait for that.
+    pub async fn wake(
+        &self,
+        run: &RunId,
+        about: &str,
+        by: &str,
+        value: Value,
+    ) -> Result<Done<R>, AgentError> {
+        let how = How::Wake { about: about.to_owned(), by: by.to_owned(), value };
         typed(Arc::clone(&self.inner).take_up(run, RunOptions::default(), how).await?)
     }
 
@@ -208,6 +215,11 @@ impl Inner {
         self.drive(run, task, options, Ledger::default(), How::Start).await
     }
 
+    /// What a run is parked for, if it waits for an answer.
+    pub(crate) async fn parked_for(&self, run: &RunId) -> Result<Option<String>, AgentError> {
+        Ok(Report::read(self.store.as_ref(), run).await?.parked_for)
+    }
+
     /// Whether there is a run of this name.
     pub(crate) async fn knows(&self, run: &RunId) -> Result<bool, AgentError> {
         match read_entries(self.store.as_ref(), run).await {
@@ -249,8 +261,8 @@ impl Inner {
             match how {
                 How::Start => engine.run(plan, watch.as_ref(), cancel).await,
                 How::Resume => engine.resume(plan, watch.as_ref(), cancel).await,
-                How::Wake { by, value } => {
-                    engine.wake(plan, &by, value, watch.as_ref(), cancel).await
+                How::Wake { about, by, value } => {
+                    engine.wake(plan, &about, &by, value, watch.as_ref(), cancel).await
                 }
             }
         });
@@ -347,8 +359,9 @@ impl Inner {
         }
         let report = Report::read(self.store.as_ref(), &run).await?;
         if outcome == probity_core::Outcome::Escalated {
+            let about = report.parked_for.unwrap_or_default();
             let question = report.question.unwrap_or_default();
-            return Err(AgentError::Waits { run, code, question });
+            return Err(AgentError::Waits { run, code, about, question });
         }
         Err(AgentError::NotDone(Box::new(NotDone {
             reasons: history::reasons(&report),

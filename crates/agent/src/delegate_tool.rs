@@ -149,7 +149,14 @@ impl Tool for DelegateTool {
             (false, _) => member.run(task.into(), options).await,
             (true, None) => member.take_up(&child, options, How::Resume).await,
             (true, Some(value)) => {
-                let how = How::Wake { by: BY_PARENT.to_owned(), value: value.clone() };
+                // It has not moved since its parent was parked, so it still waits for the same.
+                let about = member.parked_for(&child).await.map_err(|error| fatal(&error))?;
+                let how = match about {
+                    Some(about) => {
+                        How::Wake { about, by: BY_PARENT.to_owned(), value: value.clone() }
+                    }
+                    None => How::Resume,
+                };
                 member.take_up(&child, options, how).await
             }
         };

@@ -58,6 +58,8 @@ pub enum AgentError {
         run: RunId,
         /// What for, in one word.
         code: Code,
+        /// The wait, by the name that an answer to it must carry; empty where a human is asked.
+        about: String,
         /// What is asked; empty where the asker gave no words.
         question: String,
     },

@@ -194,6 +194,14 @@ pub enum Refusal {
         /// Where it was called.
         point: HookPoint,
     },
+    /// More than a run may hold.
+    #[error("a run holds at most {max} {what} of its delegates")]
+    TooMany {
+        /// `notes` or `waits`.
+        what: &'static str,
+        /// The bound.
+        max: usize,
+    },
     /// The run has its outcome.
     #[error("the run has ended: {outcome}")]
     Ended {

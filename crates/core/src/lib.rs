@@ -44,7 +44,7 @@ pub use id::{CheckIndex, Code, HookIndex, NameError, RunId, SubmissionId, Turn};
 pub use input::{Handled, Input, Refusal};
 pub use ladder::{MAX_RUNGS, Rung, Step, Trigger, fall_back};
 pub use merge::{Judgement, merge};
-pub use note::{NoteKind, Noted, Parking, Woken};
+pub use note::{MAX_NOTES, MAX_WAITS, NoteKind, Noted, Parking, Woken};
 pub use outcome::{Drift, Outcome};
 pub use policy::{
     Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure,

@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Digest, Turn};
 
+/// The most notes that the delegates of one run may write.
+pub const MAX_NOTES: usize = 100_000;
+/// The most waits that the delegates of one run may ask for.
+pub const MAX_WAITS: usize = 10_000;
+
 /// What a note is about. Content-free; the content is a blob that only the delegate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

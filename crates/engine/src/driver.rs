@@ -235,11 +235,11 @@ impl Driver<'_> {
     /// What a check of the last verdict put in the place of the claim's output.
     async fn replacement(&self) -> Result<Option<Value>, EngineError> {
         let findings = self.machine.judged().last().map(|judged| judged.findings.as_slice());
-        let outputs = findings.unwrap_or_default().iter().filter_map(|finding| match finding {
+        let mut outputs = findings.unwrap_or_default().iter().filter_map(|finding| match finding {
             Some(Finding::Verdict { output, .. }) => *output,
             _ => None,
         });
-        match outputs.last() {
+        match outputs.next_back() {
             Some(digest) => Ok(Some(self.journal.json(digest, "result").await?)),
             None => Ok(None),
         }
@@ -395,6 +395,10 @@ impl Driver<'_> {
                     let now_ms = self.engine.clock.now_ms();
                     for note in notes {
                         self.machine.handle(now_ms, note)?;
+                        // The run's time may be over: what the delegate brings comes too late then.
+                        if !matches!(self.machine.stage(), Stage::Delegated { .. }) {
+                            return Ok(());
+                        }
                     }
                     input
                 }

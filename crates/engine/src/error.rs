@@ -56,6 +56,19 @@ pub enum EngineError {
         /// Who answered.
         by: String,
     },
+    /// The run does not wait for what is answered.
+    #[error(
+        "run `{run}` does not wait for an answer to `{about}`{}",
+        .waits_for.as_ref().map(|it| format!(", but for one to `{it}`")).unwrap_or_default()
+    )]
+    NotParked {
+        /// The run.
+        run: RunId,
+        /// The wait that was answered.
+        about: String,
+        /// The wait that it is parked for, if it is for one.
+        waits_for: Option<String>,
+    },
     /// The log could not be written.
     #[error("the run log cannot be written: {0}")]
     Append(#[source] AppendError),
@@ -117,6 +130,7 @@ impl EngineError {
             Self::Fenced { .. } => "run_fenced",
             Self::Answer(_) => "answer_refused",
             Self::NotAsked { .. } => "answer_not_asked",
+            Self::NotParked { .. } => "answer_not_parked",
             Self::Append(error) => error.code(),
             Self::Log(error) => error.code(),
             Self::Blob(error) => error.code(),

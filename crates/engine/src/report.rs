@@ -59,6 +59,9 @@ pub struct Report {
     /// The check that waits for a human.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<Code>,
+    /// The wait of a parked run, by the name that an answer to it must carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parked_for: Option<String>,
     /// What the delegate of a parked run waits to be answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
@@ -216,6 +219,7 @@ impl Reader<'_> {
             Stage::Awaiting { check, .. } => machine.checks().get(check.as_usize()),
             _ => None,
         };
+        let parked = self.parked().await?;
         Ok(Report {
             run_id: machine.run().clone(),
             outcome: self.outcome(),
@@ -234,18 +238,18 @@ impl Reader<'_> {
             degraded: machine.degraded().iter().map(DegradeReport::of).collect(),
             asked_about: waits_for.and_then(|_| machine.submission().cloned()),
             waits_for: waits_for.map(|decl| decl.id.clone()),
-            question: self.question().await?,
+            parked_for: parked.as_ref().map(|parked| parked.key.clone()),
+            question: parked.map(|parked| parked.question),
             parked_until_ms: machine.parking().and_then(|parking| parking.until_ms),
             failure: self.failure(log).await?,
             seal: log.seal.map(|seal| SealReport { events: seal.events, head: seal.head }),
         })
     }
 
-    async fn question(&self) -> Result<Option<String>, EngineError> {
+    async fn parked(&self) -> Result<Option<StoredParking>, EngineError> {
         match self.machine.parking() {
             Some(parking) if parking.until_ms.is_none() => {
-                let stored: StoredParking = self.json(parking.detail, "wait").await?;
-                Ok(Some(stored.question))
+                Ok(Some(self.json(parking.detail, "wait").await?))
             }
             _ => Ok(None),
         }

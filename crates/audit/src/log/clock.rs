@@ -43,6 +43,12 @@ impl<'a> Clock<'a> {
         self.wall_from_ms = self.wall_from_ms.saturating_add(for_ms);
     }
 
+    /// The delegate waited at its own wish: neither the run's time nor the round's.
+    pub(super) const fn parked(&mut self, for_ms: u64) {
+        self.waited(for_ms);
+        self.act_from_ms = self.act_from_ms.saturating_add(for_ms);
+    }
+
     /// A human let the run go on.
     pub(super) const fn granted(&mut self, at_ms: u64) {
         self.wall_from_ms = at_ms;

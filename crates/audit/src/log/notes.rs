@@ -33,14 +33,13 @@ impl Walk<'_> {
                 } else if let Some(until_ms) = until_ms.filter(|until_ms| self.at_ms < *until_ms) {
                     self.differs(&rule::WAKE_EARLY, format!("{until_ms} ms or later"), self.at_ms);
                 }
-                self.clock.waited(self.at_ms.saturating_sub(since_ms));
+                self.clock.parked(self.at_ms.saturating_sub(since_ms));
             }
             before => {
                 let message = format!("{} is in flight, nothing waits", before.as_str());
                 self.found(&rule::WAKE_UNASKED, message);
             }
         }
-        self.clock.dispatched(self.at_ms);
     }
 
     /// The delegate is at work on a round, in its time.

@@ -7,8 +7,8 @@ use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
     Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, HookDecision, HookIndex,
-    HookPoint, Input, MAX_ATTEMPTS, Outcome, Phase, Refusal, Rewrite, Subject, SubmissionId, Turn,
-    VerdictKind,
+    HookPoint, Input, MAX_ATTEMPTS, MAX_NOTES, MAX_WAITS, Outcome, Phase, Refusal, Rewrite,
+    Subject, SubmissionId, Turn, VerdictKind,
 };
 
 /// What an input means in a state: an event, or an answer that changes nothing.
@@ -71,11 +71,13 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         }
         Input::Noted { turn, kind, content, usage } => {
             at_work(stage, turn, not_now)?;
+            within("notes", fold.notes.len(), MAX_NOTES)?;
             let noted = Event::DelegateNoted { turn, kind, content, usage };
             event(overdue(fold, now_ms).unwrap_or(noted))
         }
         Input::Parked { turn, until_ms, detail } => {
             at_work(stage, turn, not_now)?;
+            within("waits", fold.waits, MAX_WAITS)?;
             let parked = Event::DelegateParked { turn, until_ms, detail };
             event(overdue(fold, now_ms).unwrap_or(parked))
         }
@@ -102,6 +104,11 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         Input::Answered { .. } => Err(not_now),
         Input::Sealed => sealed(stage).ok_or(not_now).and_then(event),
     }
+}
+
+/// Whether a run may hold one more.
+fn within(what: &'static str, held: usize, max: usize) -> Result<(), Refusal> {
+    if held < max { Ok(()) } else { Err(Refusal::TooMany { what, max }) }
 }
 
 /// Whether the workspace is being read, for this phase.

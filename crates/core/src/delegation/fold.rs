@@ -40,6 +40,8 @@ pub(crate) struct Fold {
     /// What the delegates of this run wrote down, oldest first.
     pub(crate) notes: Vec<Noted>,
     pub(crate) parking: Option<Parking>,
+    /// How often its delegates waited.
+    pub(crate) waits: usize,
     pub(crate) woken: Option<Woken>,
     pub(crate) interruptions: u32,
     /// The last event was a resumption: what is pending is asked for a second time.
@@ -89,6 +91,7 @@ impl Fold {
             accounting: Accounting::default(),
             notes: Vec::new(),
             parking: None,
+            waits: 0,
             woken: None,
             interruptions: 0,
             is_replay: false,
@@ -226,6 +229,7 @@ impl Fold {
                 let (turn, until_ms) = (*turn, *until_ms);
                 let parking = Parking { turn, until_ms, detail: *detail, since_ms: at_ms };
                 self.parking = Some(parking);
+                self.waits = self.waits.saturating_add(1);
                 self.stage = Stage::Parked { turn, until_ms };
             }
             Event::DelegateWoken { turn, answer } => self.woken(at_ms, *turn, *answer),
@@ -253,6 +257,7 @@ impl Fold {
             Event::Answered { answer, .. } => self.answered(at_ms, *answer),
             Event::OutcomeDecided { outcome, code, waived } => {
                 let code = code.clone();
+                self.parking = None;
                 self.ended = Some(Ending { outcome: *outcome, code, waived: *waived, at_ms });
                 self.stage = Stage::Decided { outcome: *outcome };
             }
@@ -295,9 +300,9 @@ impl Fold {
         if let Some(Parking { detail, since_ms, .. }) = self.parking.take() {
             let waited_ms = at_ms.saturating_sub(since_ms);
             self.wall_from_ms = self.wall_from_ms.saturating_add(waited_ms);
+            self.dispatched_ms = self.dispatched_ms.saturating_add(waited_ms);
             self.woken = Some(Woken { turn, detail, answer });
         }
-        self.dispatched_ms = at_ms;
         self.stage = Stage::Delegated { turn };
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Ended, Engine, Watch};
-use crate::content::{self, StoredAnswer, StoredWoken};
+use crate::content::{self, StoredAnswer, StoredParking, StoredWoken};
 use crate::work::{Sealed, look_at_judge};
 use crate::{Approval, EngineError, Plan};
 
@@ -74,19 +74,31 @@ impl Engine {
         Box::pin(driver.drive()).await
     }
 
-    /// Answers what a parked run waits for, and drives it on: its delegate is given the answer.
+    /// Answers what a parked run waits for, and drives it on: its delegate is given the answer. It is
+    /// about one wait, as [`crate::Report::parked_for`] names it.
     ///
     /// # Errors
-    /// As [`Engine::resume`]; [`EngineError::Answer`] if the run does not wait for an answer.
+    /// As [`Engine::resume`]; [`EngineError::NotParked`] if the run does not wait for that.
     pub async fn wake(
         &self,
         plan: Plan,
+        about: &str,
         by: &str,
         value: Value,
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
         let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
+        let waits_for = match driver.machine.parking() {
+            Some(parking) if parking.until_ms.is_none() => {
+                Some(driver.journal.json::<StoredParking>(parking.detail, "wait").await?.key)
+            }
+            _ => None,
+        };
+        if waits_for.as_deref() != Some(about) {
+            let (run, about) = (driver.plan.run.clone(), about.to_owned());
+            return Err(EngineError::NotParked { run, about, waits_for });
+        }
         let mut blobs = Vec::new();
         let stored = StoredWoken { by: by.to_owned(), value };
         let answer = content::keep_json(&mut blobs, &stored)?;

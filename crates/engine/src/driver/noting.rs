@@ -1,6 +1,6 @@
 //! Notes of the delegate at work: into the log, without disturbing it.
 
-use probity_core::{Effect, Input, Stage, Turn};
+use probity_core::{Effect, Input, MAX_NOTES, Stage, Turn};
 use probity_delegate::{Answer, Budget, Note, Notes};
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,6 +15,10 @@ impl Driver<'_> {
     pub(super) async fn note(&mut self, wanted: Wanted) -> Result<(), EngineError> {
         let Wanted { note, kept } = wanted;
         let Stage::Delegated { turn } = self.machine.stage() else { return Ok(()) };
+        if self.machine.notes().len() >= MAX_NOTES {
+            // Not told that it is kept, the delegate stops.
+            return Ok(());
+        }
         let mut blobs = Vec::new();
         let input = noted(turn, note, &mut blobs);
         self.journal.stage(blobs);

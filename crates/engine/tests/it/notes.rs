@@ -222,8 +222,17 @@ fn content(rig: &Rig) -> Arc<Eye> {
 }
 
 async fn wake(rig: &Rig, plan: Plan, value: Value) -> Result<probity_engine::Ended, EngineError> {
+    wake_about(rig, plan, "q1", value).await
+}
+
+async fn wake_about(
+    rig: &Rig,
+    plan: Plan,
+    about: &str,
+    value: Value,
+) -> Result<probity_engine::Ended, EngineError> {
     let engine = rig.engine();
-    bounded(engine.wake(plan, "ana", value, &Unwatched, CancellationToken::new())).await
+    bounded(engine.wake(plan, about, "ana", value, &Unwatched, CancellationToken::new())).await
 }
 
 #[tokio::test]
@@ -239,13 +248,16 @@ async fn a_parked_run_waits_for_its_answer_in_any_process() {
     assert_eq!(rig.resume(plan()).await.unwrap().outcome, Outcome::Escalated);
     assert_eq!((rig.report().await.interruptions, rig.account.count("ask")), (0, asked));
 
+    // An answer to something else is not taken for one to this.
+    let other = wake_about(&rig, plan(), "q0", json!("green")).await;
+    assert!(matches!(other, Err(EngineError::NotParked { .. })), "{other:?}");
     let ended = wake(&rig, plan(), json!("red")).await.unwrap();
     assert_eq!(ended.outcome, Outcome::Verified);
     assert_eq!(ended.delivered.unwrap().response, "answered \"red\"");
     assert_eq!(rig.report().await.question, None);
     // Nobody is asked any more.
     let again = wake(&rig, plan(), json!("blue")).await;
-    assert!(matches!(again, Err(EngineError::Answer(_))), "{again:?}");
+    assert!(matches!(again, Err(EngineError::NotParked { waits_for: None, .. })), "{again:?}");
 }
 
 #[tokio::test]

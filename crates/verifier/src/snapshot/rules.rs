@@ -1,6 +1,7 @@
 //! What a snapshot records, and its limits.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use globset::{GlobSet, GlobSetBuilder};
 
@@ -27,8 +28,9 @@ const IGNORED_FILES: [&str; 2] = [".probity/*.db", ".probity/*.db-{wal,shm,journ
 /// are never read, because the delegate could write them.
 #[derive(Debug, Clone)]
 pub struct SnapshotRules {
-    ignored: GlobSet,
-    patterns: Vec<String>,
+    /// Shared, because every check is given the rules.
+    ignored: Arc<GlobSet>,
+    patterns: Arc<[String]>,
     pub(super) always: BTreeSet<String>,
     /// How much is read at most.
     pub limits: SnapshotLimits,
@@ -53,12 +55,15 @@ impl Default for SnapshotLimits {
 
 impl Default for SnapshotRules {
     fn default() -> Self {
-        let mut rules = Self::nothing_ignored();
-        let folders = IGNORED.iter().map(|name| format!("**/{name}/"));
-        rules.patterns = folders.chain(IGNORED_FILES.map(str::to_owned)).collect();
-        // The patterns are constants, which a test compiles.
-        rules.ignored = compile(&rules.patterns).unwrap_or_default();
-        rules
+        static DEFAULT: LazyLock<SnapshotRules> = LazyLock::new(|| {
+            let mut rules = SnapshotRules::nothing_ignored();
+            let folders = IGNORED.iter().map(|name| format!("**/{name}/"));
+            rules.patterns = folders.chain(IGNORED_FILES.map(str::to_owned)).collect();
+            // The patterns are constants, which a test compiles.
+            rules.ignored = Arc::new(compile(&rules.patterns).unwrap_or_default());
+            rules
+        });
+        DEFAULT.clone()
     }
 }
 
@@ -67,8 +72,8 @@ impl SnapshotRules {
     #[must_use]
     pub fn nothing_ignored() -> Self {
         Self {
-            ignored: GlobSet::empty(),
-            patterns: Vec::new(),
+            ignored: Arc::new(GlobSet::empty()),
+            patterns: Arc::default(),
             always: BTreeSet::new(),
             limits: SnapshotLimits::default(),
         }
@@ -83,8 +88,9 @@ impl SnapshotRules {
         mut self,
         patterns: impl IntoIterator<Item = S>,
     ) -> Result<Self, PathError> {
-        self.patterns.extend(patterns.into_iter().map(|pattern| pattern.as_ref().to_owned()));
-        self.ignored = compile(&self.patterns)?;
+        let more = patterns.into_iter().map(|pattern| pattern.as_ref().to_owned());
+        self.patterns = self.patterns.iter().cloned().chain(more).collect();
+        self.ignored = Arc::new(compile(&self.patterns)?);
         Ok(self)
     }
 

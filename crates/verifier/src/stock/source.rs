@@ -165,7 +165,7 @@ impl Reader {
         let asked = aside(&roomy, move |ctx| {
             let place = match file_at(&path, ctx) {
                 Ok(place) => place,
-                Err(look) => return look,
+                Err(look) => return *look,
             };
             let at = ctx.workspace.root().join(path_of(&place).unwrap_or_else(|| path.into()));
             match ask(&at, &query, id.as_deref(), limit) {
@@ -283,8 +283,8 @@ fn unasked(error: &AskError, path: &str, limit: std::time::Duration) -> Result<L
 }
 
 /// Key of the regular file that the path leads to, or what else there is to say of it.
-fn file_at(path: &str, ctx: &CheckContext) -> Result<String, Result<Look, Fault>> {
-    let place = locate(ctx, path).map_err(|error| unread(&error))?;
+fn file_at(path: &str, ctx: &CheckContext) -> Result<String, Box<Result<Look, Fault>>> {
+    let place = locate(ctx, path).map_err(|error| Box::new(unread(&error)))?;
     let look = match (place.stat.map(|stat| stat.kind), &place.new_link) {
         (None, _) => Look::Missing("absent".to_owned()),
         (Some(kind), _) if kind != Kind::File => {
@@ -293,13 +293,13 @@ fn file_at(path: &str, ctx: &CheckContext) -> Result<String, Result<Look, Fault>
         (Some(_), Some(link)) => Look::Unfit(link_reason(path, link, &place.key)),
         (Some(_), None) => return Ok(place.key),
     };
-    Err(Ok(look))
+    Err(Box::new(Ok(look)))
 }
 
 fn read_file(path: &str, ctx: &CheckContext) -> Result<Look, Fault> {
     let key = match file_at(path, ctx) {
         Ok(key) => key,
-        Err(look) => return look,
+        Err(look) => return *look,
     };
     let at = path_of(&key).unwrap_or_else(|| path.into());
     match ctx.workspace.read(&at, MAX_READ_BYTES) {
