@@ -144,32 +144,14 @@ pub enum ArtifactError {
         name: String,
     },
     /// A profile without a delegate, or with two.
-    #[error("{at}: a profile names its delegate by `command` or by `endpoint`; this one has {got}")]
+    #[error(
+        "{at}: a profile names its delegate by `command`, `endpoint` or `acp`; this one has {got}"
+    )]
     Delegate {
         /// Its place.
         at: Place,
         /// What it has.
         got: &'static str,
-    },
-    /// A key that is known and not built.
-    #[error(
-        "{at}: `{key}` is not available in this version; remove the key, the delegate's command decides it"
-    )]
-    Unbuilt {
-        /// Its place.
-        at: Place,
-        /// The key.
-        key: String,
-    },
-    /// A chat endpoint was to do work.
-    #[error(
-        "{at}: chat endpoints are not available in this version; give the profile a `command` instead of `{url}`"
-    )]
-    EndpointUnbuilt {
-        /// The profile.
-        at: Place,
-        /// The endpoint.
-        url: String,
     },
 }
 
@@ -195,8 +177,6 @@ impl ArtifactError {
             Self::EventUnknown { .. } => "hook_event_unknown",
             Self::NameTaken { .. } => "hook_name_taken",
             Self::Delegate { .. } => "profile_delegate",
-            Self::Unbuilt { .. } => "profile_unbuilt",
-            Self::EndpointUnbuilt { .. } => "profile_endpoint_unbuilt",
         }
     }
 
@@ -220,9 +200,7 @@ impl ArtifactError {
             | Self::ScriptMissing { at }
             | Self::EventUnknown { at, .. }
             | Self::NameTaken { at, .. }
-            | Self::Delegate { at, .. }
-            | Self::Unbuilt { at, .. }
-            | Self::EndpointUnbuilt { at, .. } => at,
+            | Self::Delegate { at, .. } => at,
         }
     }
 }

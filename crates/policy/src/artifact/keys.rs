@@ -129,11 +129,6 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The error that the key's part is not built.
-    pub(super) fn unbuilt(&self) -> ArtifactError {
-        ArtifactError::Unbuilt { at: self.at.clone(), key: self.key.clone() }
-    }
-
     /// Any text without NUL, of at most so many bytes.
     pub(super) fn any_text(&self, max_bytes: usize) -> Result<&'a str, ArtifactError> {
         let text = self.value.as_str().ok_or_else(|| self.wrong("text; quote it if need be"))?;

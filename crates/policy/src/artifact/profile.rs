@@ -6,7 +6,7 @@ mod request;
 use probity_core::{Code, Step};
 use serde_json::{Map, Value};
 
-use super::error::{ArtifactError, Place};
+use super::error::ArtifactError;
 use super::front_matter::{FrontMatter, MAX_ARTIFACT_BYTES};
 use super::hook_ref::HookRef;
 use super::keys::{Keys, stem};
@@ -15,20 +15,19 @@ pub use delegate::{CommandDelegate, ProfileDelegate};
 
 /// The longest decision type, in characters.
 const MAX_DECISION_TYPE: usize = 200;
-/// Keys that are the profile's own; the others are [`request::KEYS`].
-const KEYS: [&str; 9] = [
+/// Keys that are the profile's own; the others are [`delegate::OF_CHAT`] and [`request::KEYS`].
+const KEYS: [&str; 10] = [
     "description",
     "kind",
     "command",
     "endpoint",
+    "acp",
     "resume",
     "format",
     "hooks",
     "decision_type",
     "rungs",
 ];
-/// Keys of seed 000's profiles whose part is not built.
-const UNBUILT: [&str; 2] = ["model", "tools"];
 
 /// A profile, as `.probity/agents/<name>.md` has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +43,7 @@ pub struct Profile {
     pub kind: Code,
     /// The body, trimmed: what a delegate is told before the task. May be empty.
     pub system_prompt: String,
-    /// Who does the work; see [`Profile::delegate`].
+    /// Who does the work.
     pub delegate: ProfileDelegate,
     /// Who does it instead on a rung of the degrade ladder, in the order of the ladder's steps. At
     /// most one each for `cache_bundle`, `small_model` and `rules_only`.
@@ -63,15 +62,13 @@ impl Profile {
     ///
     /// # Errors
     /// [`ArtifactError`] of [`FrontMatter::parse`] and of hooks, `artifact_unknown_key`,
-    /// `artifact_value`, `artifact_name`, `profile_delegate` or `profile_unbuilt`.
+    /// `artifact_value`, `artifact_missing_key`, `artifact_name` or `profile_delegate`.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         let name = stem(file)?;
         let (entries, body) = FrontMatter::parse(file, text)?.into_parts();
         let keys = Keys::of_file("a profile", file, entries);
-        if let Some(item) = UNBUILT.iter().find_map(|key| keys.get(key)) {
-            return Err(item.unbuilt());
-        }
-        let legal: Vec<&str> = KEYS.iter().chain(&request::KEYS).copied().collect();
+        let legal: Vec<&str> =
+            KEYS.iter().chain(&delegate::OF_CHAT).chain(&request::KEYS).copied().collect();
         keys.only(&legal, explained)?;
         let description = keys.get("description").map(|item| item.any_text(MAX_ARTIFACT_BYTES));
         let kind = keys.get("kind").map(|item| item.name());
@@ -99,43 +96,43 @@ impl Profile {
         })
     }
 
-    /// The command that does the work.
-    ///
-    /// # Errors
-    /// [`ArtifactError`] `profile_endpoint_unbuilt` if the profile names a chat endpoint.
-    pub fn delegate(&self) -> Result<&CommandDelegate, ArtifactError> {
-        match &self.delegate {
-            ProfileDelegate::Command(command) => Ok(command),
-            ProfileDelegate::Endpoint { url } => {
-                let at = Place::file(&self.file);
-                Err(ArtifactError::EndpointUnbuilt { at, url: url.clone() })
-            }
-        }
-    }
-
     /// The command of a rung of the degrade ladder, if the profile has one.
     #[must_use]
     pub fn rung(&self, step: Step) -> Option<&CommandDelegate> {
         self.rungs.iter().find(|(of, _)| *of == step).map(|(_, command)| command)
     }
 
-    /// What a request to this delegate leaves unsaid, as the keys of a request: `command`, `resume`
-    /// and `format` of the delegate, and [`Profile::request`]. Paths under `verify_files` are
-    /// relative to the project's folder.
-    ///
-    /// # Errors
-    /// As [`Profile::delegate`].
-    pub fn request_defaults(&self) -> Result<Map<String, Value>, ArtifactError> {
+    /// What a request to this delegate leaves unsaid, as the keys of a request: the delegate's, which
+    /// are `command`, `resume` and `format`, or `chat`, or `acp`, and [`Profile::request`]. Paths under
+    /// `verify_files` and `script_file` are relative to the project's folder.
+    #[must_use]
+    pub fn request_defaults(&self) -> Map<String, Value> {
         let mut keys = self.request.clone();
-        let CommandDelegate { command, resume, format } = self.delegate()?;
-        keys.insert("command".to_owned(), command.clone().into());
-        if let Some(resume) = resume {
-            keys.insert("resume".to_owned(), resume.clone().into());
+        match &self.delegate {
+            ProfileDelegate::Command(CommandDelegate { command, resume, format }) => {
+                keys.insert("command".to_owned(), command.clone().into());
+                let resume = resume.as_ref().map(|words| Value::from(words.clone()));
+                let format = format.as_ref().map(|word| Value::from(word.as_str()));
+                keys.extend(resume.map(|words| ("resume".to_owned(), words)));
+                keys.extend(format.map(|word| ("format".to_owned(), word)));
+            }
+            ProfileDelegate::Chat(chat) => {
+                keys.insert("chat".to_owned(), Value::Object(chat.clone()));
+            }
+            ProfileDelegate::Acp(acp) => {
+                keys.insert("acp".to_owned(), Value::Object(acp.clone()));
+            }
         }
-        if let Some(format) = format {
-            keys.insert("format".to_owned(), format.clone().into());
-        }
-        Ok(keys)
+        keys
+    }
+
+    /// Files of tools that the profile names, relative to the project's folder.
+    pub fn tool_files(&self) -> impl Iterator<Item = &str> {
+        let tools = match &self.delegate {
+            ProfileDelegate::Chat(chat) => chat.get("tools").and_then(Value::as_array),
+            ProfileDelegate::Command(_) | ProfileDelegate::Acp(_) => None,
+        };
+        tools.into_iter().flatten().filter_map(|tool| tool.get("script_file")?.as_str())
     }
 }
 
@@ -146,6 +143,10 @@ fn explained(key: &str) -> Option<String> {
         "system_prompt" | "prompt" => "; the text below the front matter is the system prompt",
         "env" => {
             "; what the delegate's environment holds is the operator's to say, not the profile's"
+        }
+        "key" | "api_key" | "token" => {
+            "; a key does not belong in a file: put it into an environment variable, and name that by \
+             `key_env`"
         }
         _ if request::REQUEST_ONLY.contains(&key) => "; it belongs in a request",
         _ => return None,

@@ -1,5 +1,5 @@
 use probity_core::Step;
-use probity_policy::{ArtifactError, HookRef, Profile, ProfileDelegate};
+use probity_policy::{ArtifactError, CommandDelegate, HookRef, Profile, ProfileDelegate};
 use serde_json::{Value, json};
 
 const FULL: &str = r#"---
@@ -47,13 +47,20 @@ fn parse(keys: &str) -> Result<Profile, ArtifactError> {
     Profile::parse(".probity/agents/coder.md", &format!("---\n{keys}---\nBe brief.\n"))
 }
 
+fn command(profile: &Profile) -> &CommandDelegate {
+    match &profile.delegate {
+        ProfileDelegate::Command(command) => command,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn every_key_is_read() {
     let profile = Profile::parse(".probity/agents/senior.md", FULL).unwrap();
     assert_eq!((profile.name.as_str(), profile.kind.as_str()), ("senior", "coder"));
     assert_eq!(profile.description, "Writes code.");
     assert_eq!(profile.system_prompt, "You write code.\n\nAnd tests.");
-    let delegate = profile.delegate().unwrap();
+    let delegate = command(&profile);
     let words = ["claude", "-p", "--output-format", "stream-json", "with spaces"];
     assert_eq!(delegate.command, words);
     assert_eq!(delegate.resume.as_ref().unwrap()[3], "{session}");
@@ -93,7 +100,7 @@ fn request_keys_are_kept_as_they_are() {
     defaults["command"] = json!(["claude", "-p", "--output-format", "stream-json", "with spaces"]);
     defaults["resume"] = json!(["claude", "-p", "--resume", "{session}"]);
     defaults["format"] = json!("claude");
-    assert_eq!(Value::Object(profile.request_defaults().unwrap()), defaults);
+    assert_eq!(Value::Object(profile.request_defaults()), defaults);
 }
 
 #[test]
@@ -101,7 +108,7 @@ fn a_command_is_enough() {
     let profile = parse("command: [./agent]\n").unwrap();
     assert_eq!((profile.name.as_str(), profile.kind.as_str()), ("coder", "coder"));
     assert_eq!(profile.system_prompt, "Be brief.");
-    assert_eq!(Value::Object(profile.request_defaults().unwrap()), json!({"command": ["./agent"]}));
+    assert_eq!(Value::Object(profile.request_defaults()), json!({"command": ["./agent"]}));
     assert!(profile.hooks.is_empty() && profile.rungs.is_empty());
     let bare = Profile::parse("x.md", "---\ncommand: a\n---").unwrap();
     assert_eq!(bare.system_prompt, "");
@@ -120,26 +127,41 @@ fn a_command_is_split_as_a_shell_would() {
         ("[a, 1]", None),
         (r#"["a\0b"]"#, None),
     ];
-    for (command, words) in table {
-        let profile = parse(&format!("command: {command}\n"));
+    for (line, words) in table {
+        let profile = parse(&format!("command: {line}\n"));
         match words {
-            Some(words) => assert_eq!(profile.unwrap().delegate().unwrap().command, words),
-            None => assert_eq!(profile.unwrap_err().code(), "artifact_value", "{command}"),
+            Some(words) => assert_eq!(command(&profile.unwrap()).command, words),
+            None => assert_eq!(profile.unwrap_err().code(), "artifact_value", "{line}"),
         }
     }
 }
 
+const CHAT: &str = "endpoint: https://models.example/v1\nmodel: some-model\n";
+
 #[test]
-fn an_endpoint_is_kept_and_cannot_work() {
-    let profile = parse("endpoint: https://models.example/v1\n").unwrap();
-    let url = "https://models.example/v1".to_owned();
-    assert_eq!(profile.delegate, ProfileDelegate::Endpoint { url });
-    for error in [profile.delegate().unwrap_err(), profile.request_defaults().unwrap_err()] {
-        assert_eq!(error.code(), "profile_endpoint_unbuilt");
-        let text = error.to_string();
-        assert!(text.contains("chat endpoints are not available in this version"), "{text}");
-        assert!(text.contains(".probity/agents/coder.md"), "{text}");
-    }
+fn a_chat_model_has_its_keys_under_chat() {
+    let keys = "api: anthropic\nkey_env: MY_KEY\nstream: true\ntemperature: 0.2\n\
+                max_output_tokens: 1000\nmax_model_calls: 20\ncall_timeout: 90s\n\
+                tools: [{name: a, script_file: tools/a.star}, {name: b, script: x}]\n\
+                mcp: {files: {command: [server]}}\n";
+    let profile = parse(&format!("{CHAT}{keys}max_tokens: 5\n")).unwrap();
+    let chat = json!({
+        "endpoint": "https://models.example/v1",
+        "model": "some-model",
+        "api": "anthropic",
+        "key_env": "MY_KEY",
+        "stream": true,
+        "temperature": 0.2,
+        "max_output_tokens": 1000,
+        "max_model_calls": 20,
+        "call_timeout": "90s",
+        "tools": [{"name": "a", "script_file": "tools/a.star"}, {"name": "b", "script": "x"}],
+        "mcp": {"files": {"command": ["server"]}},
+    });
+    assert_eq!(Value::Object(profile.request_defaults()), json!({ "chat": chat, "max_tokens": 5 }));
+    assert_eq!(profile.tool_files().collect::<Vec<_>>(), ["tools/a.star"]);
+    let error = parse("endpoint: https://x/\n").unwrap_err();
+    assert_eq!(error.code(), "artifact_missing_key");
     for url in [
         "models.example",
         "ftp://x",
@@ -149,12 +171,56 @@ fn an_endpoint_is_kept_and_cannot_work() {
         "https://me@x/",
         "'http://a b/'",
     ] {
-        let error = parse(&format!("endpoint: {url}\n")).unwrap_err();
+        let error = parse(&format!("endpoint: {url}\nmodel: m\n")).unwrap_err();
         assert_eq!(error.code(), "artifact_value", "{url}");
     }
     for key in ["resume: a\n", "format: auto\n"] {
-        let error = parse(&format!("endpoint: https://x/\n{key}")).unwrap_err();
-        assert_eq!((error.code(), error.place().line), ("artifact_value", Some(3)), "{key}");
+        let error = parse(&format!("{CHAT}{key}")).unwrap_err();
+        assert_eq!((error.code(), error.place().line), ("artifact_value", Some(4)), "{key}");
+    }
+    for key in [
+        "api: cohere",
+        "key_env: 7",
+        "stream: yes please",
+        "temperature: 3",
+        "temperature: hot",
+        "max_output_tokens: 0",
+        "max_model_calls: -1",
+        "call_timeout: 2h",
+        "tools: {}",
+        "tools: [a]",
+        "tools: [{name: a, script_file: ../a.star}]",
+        "tools: [{name: a, script_file: /a.star}]",
+        "mcp: []",
+    ] {
+        let error = parse(&format!("{CHAT}{key}\n")).unwrap_err();
+        assert_eq!((error.code(), error.place().line), ("artifact_value", Some(4)), "{key}");
+    }
+}
+
+#[test]
+fn a_key_is_refused_and_not_shown() {
+    let error = parse(&format!("{CHAT}key_env: sk-ant-12345\n")).unwrap_err();
+    assert_eq!(error.code(), "artifact_value");
+    assert!(!error.to_string().contains("12345"), "{error}");
+    for key in ["key", "api_key", "token"] {
+        let error = parse(&format!("{CHAT}{key}: sk-ant-12345\n")).unwrap_err();
+        assert_eq!(error.code(), "artifact_unknown_key");
+        assert!(error.to_string().contains("name that by `key_env`"), "{error}");
+        assert!(!error.to_string().contains("12345"), "{error}");
+    }
+}
+
+#[test]
+fn an_acp_agent_has_its_keys_under_acp() {
+    let profile = parse("acp: {command: 'agent --acp', mode: code}\n").unwrap();
+    assert_eq!(
+        Value::Object(profile.request_defaults()),
+        json!({"acp": {"command": ["agent", "--acp"], "mode": "code"}})
+    );
+    for acp in ["[]", "{}", "{mode: x}", "{command: []}", "{command: ['']}", "{command: 7}"] {
+        let error = parse(&format!("acp: {acp}\n")).unwrap_err();
+        assert_eq!((error.code(), error.place().line), ("artifact_value", Some(2)), "{acp}");
     }
 }
 
@@ -162,18 +228,26 @@ fn an_endpoint_is_kept_and_cannot_work() {
 fn there_is_exactly_one_delegate() {
     let error = parse("description: x\n").unwrap_err();
     assert_eq!(error.code(), "profile_delegate");
-    assert!(error.to_string().ends_with("this one has neither"), "{error}");
-    let error = parse("command: a\nendpoint: https://x/\n").unwrap_err();
-    assert_eq!((error.code(), error.place().line), ("profile_delegate", Some(3)));
-    assert!(error.to_string().ends_with("this one has both"), "{error}");
+    assert!(error.to_string().ends_with("this one has none of them"), "{error}");
+    for (keys, line) in [
+        ("command: a\nendpoint: https://x/\nmodel: m\n", 3),
+        ("acp: {command: a}\ncommand: a\n", 2),
+        ("endpoint: https://x/\nmodel: m\nacp: {command: a}\n", 4),
+    ] {
+        let error = parse(keys).unwrap_err();
+        assert_eq!((error.code(), error.place().line), ("profile_delegate", Some(line)), "{keys}");
+        assert!(error.to_string().ends_with("this one has more than one"), "{error}");
+    }
 }
 
 #[test]
-fn what_is_not_built_is_refused_by_its_name() {
-    for key in ["model", "tools"] {
-        let error = parse(&format!("command: a\n{key}: x\n")).unwrap_err();
-        assert_eq!((error.code(), error.place().line), ("profile_unbuilt", Some(3)));
-        assert!(error.to_string().contains(&format!("`{key}`")), "{error}");
+fn what_a_command_decides_itself_is_refused_beside_it() {
+    for delegate in ["command: a\n", "acp: {command: a}\n"] {
+        for key in ["model", "tools", "mcp", "api", "key_env"] {
+            let error = parse(&format!("{delegate}{key}: x\n")).unwrap_err();
+            assert_eq!((error.code(), error.place().line), ("artifact_value", Some(3)));
+            assert!(error.to_string().contains("it is about an `endpoint`"), "{error}");
+        }
     }
 }
 

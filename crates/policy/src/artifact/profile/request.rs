@@ -91,7 +91,7 @@ fn expectation(item: &Item<'_>) -> Result<(), ArtifactError> {
 }
 
 /// A path inside the project's folder.
-fn project_path(item: &Item<'_>) -> Result<(), ArtifactError> {
+pub(super) fn project_path(item: &Item<'_>) -> Result<(), ArtifactError> {
     let path = item.text(MAX_ITEM_BYTES)?;
     let leaves = path.starts_with('/') || path.split('/').any(|part| part == "..");
     if leaves {
