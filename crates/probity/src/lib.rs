@@ -17,13 +17,17 @@ pub mod run_folder;
 
 pub use episode::{EpisodeError, RunEpisode};
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
+pub use probity_acp as acp;
 pub use probity_audit as audit;
+pub use probity_chat as chat;
 pub use probity_core as core;
 pub use probity_delegate as delegate;
 pub use probity_egress as egress;
 pub use probity_engine as engine;
 pub use probity_engine::Report;
 pub use probity_grounding as grounding;
+pub use probity_llm as llm;
+pub use probity_mcp as mcp;
 pub use probity_policy as policy;
 pub use probity_record as record;
 pub use probity_report as report;

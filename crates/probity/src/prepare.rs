@@ -1,29 +1,37 @@
 //! From a request to a plan: scripts compiled, checks built, the judge's files gathered.
 
 mod builder;
+mod chat;
+mod critic;
 mod decision;
+mod delegate;
 mod hooks;
 mod refusing;
 mod seal;
+mod tool;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use probity_chat::ToolboxError;
 use probity_core::{Code, PolicyError, RunId, Step};
-use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate, Format};
+use probity_delegate::Delegate;
 use probity_egress::{Client, EgressPolicy, RuleError};
-use probity_engine::Plan;
+use probity_engine::{CriticError, Plan};
+use probity_llm::EndpointError;
 use probity_policy::PolicyFindings;
 use probity_verifier::spec::SpecError;
 use probity_verifier::{GitFacts, IGNORED, PathError, SnapshotRules, Workspace, WorkspaceError};
 use serde_json::Value;
 
 use crate::location::Programs;
-use crate::request::{Millis, Request};
+use crate::request::Request;
 use builder::Builder;
 pub(crate) use builder::method_ids;
 pub(crate) use decision::{decision, issued_pack, ready_steps};
+use delegate::Seat;
+pub(crate) use delegate::{Keys, missing_keys};
 
 /// A plan, and what its author should know about it.
 #[derive(Debug)]
@@ -42,8 +50,62 @@ pub enum PrepareError {
     #[error("the request has no task; say in words what is to be done")]
     NoTask,
     /// There is no delegate.
-    #[error("the request names no delegate; put its command line behind `--`, or set `command`")]
+    #[error(
+        "the request names no delegate; put its command line behind `--`, name a chat model with \
+         --endpoint and --model, or set one of `command`, `chat`, `acp`"
+    )]
     NoCommand,
+    /// There are several delegates.
+    #[error("the request names several delegates; keep one of `command`, `chat` and `acp`")]
+    Delegates,
+    /// A key of a chat model, where another kind of delegate does the work.
+    #[error(
+        "`{key}` is about a chat model, and the delegate is none: its command line decides that; \
+         remove the key, or name an `endpoint` under `chat`"
+    )]
+    ChatKey {
+        /// The key.
+        key: String,
+    },
+    /// A key of a command, where another kind of delegate does the work.
+    #[error("`{key}` is about a delegate that is a `command`; remove it")]
+    CommandKey {
+        /// The key.
+        key: &'static str,
+    },
+    /// A chat model that is not told from others.
+    #[error("a chat model needs an `endpoint` and a `model`; `{0}` is missing")]
+    ChatNeeds(&'static str),
+    /// There is no key for a chat model.
+    #[error(
+        "the environment variable `{variable}` is not set, which should hold the key of the chat \
+         model; set it, or name another one with `key_env`"
+    )]
+    NoKey {
+        /// Its name.
+        variable: String,
+    },
+    /// A chat model cannot be asked as it is configured.
+    #[error("the chat model cannot be used: {0}")]
+    Endpoint(#[from] EndpointError),
+    /// A tool cannot be offered.
+    #[error(transparent)]
+    Toolbox(#[from] ToolboxError),
+    /// A critic may not judge, or has nothing to judge by.
+    #[error(transparent)]
+    Critic(#[from] CriticError),
+    /// A chat model that judges was to have tools.
+    #[error(
+        "a chat model that judges has no tools: a judge that can act can make its own truth; remove \
+         `tools` and `mcp`, or check the world with a check of its own"
+    )]
+    CriticTools,
+    /// A check asks a profile where there is no project.
+    #[error("there is no profile `{name}` to ask: no project was applied to the request")]
+    NoProfile {
+        /// Its name.
+        name: String,
+    },
     /// The workspace cannot be opened.
     #[error("cannot use the workspace: {0}")]
     Workspace(#[from] WorkspaceError),
@@ -127,6 +189,16 @@ impl PrepareError {
         match self {
             Self::NoTask => "request_no_task",
             Self::NoCommand => "request_no_command",
+            Self::Delegates => "request_delegates",
+            Self::ChatKey { .. } => "request_chat_key",
+            Self::CommandKey { .. } => "request_command_key",
+            Self::ChatNeeds(_) => "request_chat_needs",
+            Self::NoKey { .. } => "model_key_missing",
+            Self::Endpoint(error) => error.code(),
+            Self::Toolbox(error) => error.code(),
+            Self::Critic(error) => error.code(),
+            Self::CriticTools => "critic_tools",
+            Self::NoProfile { .. } => "profile_missing",
             Self::Workspace(_) => "workspace_open",
             Self::Path(error) => error.code(),
             Self::Policy(_) => "request_bound",
@@ -147,7 +219,8 @@ impl PrepareError {
     }
 }
 
-/// Prepares a request to be run by its command.
+/// Prepares a request to be run by the delegate that it names. The key of a chat model is read from
+/// the environment. Nothing is started: servers of tools are when the first attempt asks.
 ///
 /// # Errors
 /// [`PrepareError`]; nothing has been run.
@@ -156,18 +229,29 @@ pub fn prepare(
     run: RunId,
     programs: &Programs,
 ) -> Result<Prepared, PrepareError> {
+    prepare_keyed(request, run, programs, Keys::Needed)
+}
+
+/// As [`prepare`], with or without keys.
+///
+/// # Errors
+/// As [`prepare`].
+pub(crate) fn prepare_keyed(
+    request: &Request,
+    run: RunId,
+    programs: &Programs,
+    keys: Keys,
+) -> Result<Prepared, PrepareError> {
     if request.task.trim().is_empty() {
         return Err(PrepareError::NoTask);
     }
-    if request.command.is_empty() {
-        return Err(PrepareError::NoCommand);
-    }
     let workspace = open_workspace(request)?;
-    let delegate = command(request, &request.command, request.format, &workspace, programs)?;
-    prepare_with(request, run, programs, workspace, delegate)
+    let seat = Seat::of(request, &workspace, programs, keys)?;
+    assemble(request, run, programs, workspace, seat, keys)
 }
 
-/// Prepares a request for a delegate that is given.
+/// Prepares a request for a delegate that is given. No key is read: critics of the plan that need one
+/// will be refused by who they ask.
 ///
 /// # Errors
 /// [`PrepareError`]; nothing has been run.
@@ -178,19 +262,33 @@ pub fn prepare_with(
     workspace: Arc<Workspace>,
     delegate: Arc<dyn Delegate>,
 ) -> Result<Prepared, PrepareError> {
-    let mut builder = Builder::new(request, programs, workspace)?;
+    let seat = Seat::Taken(delegate);
+    assemble(request, run, programs, workspace, seat, Keys::Left)
+}
+
+fn assemble(
+    request: &Request,
+    run: RunId,
+    programs: &Programs,
+    workspace: Arc<Workspace>,
+    seat: Seat,
+    keys: Keys,
+) -> Result<Prepared, PrepareError> {
+    let mut rungs = Vec::new();
+    for (step, rung) in &request.rungs {
+        let command = delegate::command(request, &rung.command, rung.format, &workspace, programs)?;
+        rungs.push((Step::from(*step), command));
+    }
+    let actors = rungs.iter().map(|(_, rung)| rung.identity()).chain([seat.identity()]).collect();
+    let mut builder = Builder::new(request, programs, workspace, actors, keys)?;
     builder.add_stock_checks()?;
     builder.add_scripts()?;
     builder.refuse_reserved()?;
     let governed = builder.govern()?;
     builder.add_hooks()?;
+    let delegate = seat.fill(&builder)?;
     let Builder { mut checks, hooks, judge, rules, warnings, workspace, .. } = builder;
     checks.sort_by_key(|check| check.decl.subject.rank());
-    let mut rungs = Vec::new();
-    for (step, rung) in &request.rungs {
-        let command = command(request, &rung.command, rung.format, &workspace, programs)?;
-        rungs.push((Step::from(*step), command));
-    }
     let mut policy = request.policy()?;
     if let Some(governed) = &governed {
         governed.bound(&mut policy, request);
@@ -218,27 +316,6 @@ pub fn prepare_with(
         ..Plan::new(run, request.task.as_str(), delegate, workspace, facts)
     };
     Ok(Prepared { plan, warnings })
-}
-
-/// A delegate that is a command.
-fn command(
-    request: &Request,
-    argv: &[String],
-    format: Option<Format>,
-    workspace: &Workspace,
-    programs: &Programs,
-) -> Result<Arc<dyn Delegate>, PrepareError> {
-    let is_usual = argv == request.command.as_slice();
-    let config = CommandConfig {
-        resume: request.resume.clone().filter(|_| is_usual),
-        format: format.unwrap_or_default(),
-        on_error: request.on_delegate_error.unwrap_or_default(),
-        timeout_ms: request.attempt_timeout.map_or(DEFAULT_TIMEOUT_MS, Millis::get),
-        ..CommandConfig::new(argv.iter().cloned())
-    };
-    let delegate = CommandDelegate::new(config, workspace.root(), programs.launcher.clone())
-        .map_err(|error| PrepareError::Delegate(error.to_string()))?;
-    Ok(Arc::new(delegate))
 }
 
 /// Opens the workspace that a request names; the current folder where it names none.

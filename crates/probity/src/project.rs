@@ -1,8 +1,10 @@
 //! The project's own policy: `.probity/probity.toml`, the defaults of every request, and the folders
 //! beside it.
 
+pub(crate) mod critic;
 mod folder;
 mod policy;
+mod reviewed;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use serde_json::Value;
 use crate::location;
 use crate::request::{Format, Method, Request, RequestError, Rung, RungStep};
 pub(crate) use policy::Policy;
+use reviewed::keep_tools;
 
 /// Where the policy of a project is, below the workspace.
 pub const POLICY_PATH: &str = ".probity";
@@ -127,6 +130,24 @@ pub enum ProjectError {
         /// The request's.
         callers: String,
     },
+    /// A request brings a tool or a server under the name of one that the operator reviewed.
+    #[error(
+        "the tool or server `{name}` is the operator's here; give yours another name, or put the \
+         change into the project"
+    )]
+    ToolTaken {
+        /// Its name.
+        name: String,
+    },
+    /// A request says of the operator's chat model what only the operator may.
+    #[error(
+        "`{key}` of a chat model is for whoever names its `endpoint` to say; put it into the \
+         project, or bring an `endpoint` of your own"
+    )]
+    ChatKey {
+        /// The key.
+        key: String,
+    },
     /// The workspace lies inside a project.
     #[error(
         "the workspace lies inside the project `{root}`, whose policy would be left out; use \
@@ -169,6 +190,8 @@ impl ProjectError {
             Self::NoProfile { .. } => "profile_missing",
             Self::NoHook { .. } => "profile_hook_missing",
             Self::Profile { .. } => "profile_request",
+            Self::ToolTaken { .. } => "request_tool_taken",
+            Self::ChatKey { .. } => "request_chat_key",
             Self::Above { .. } => "project_above",
             Self::Weakens { .. } => "request_weakens",
             Self::OtherClass { .. } => "decision_type_taken",
@@ -247,6 +270,9 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         parts.extend(commands(&defaults, root)?);
         parts.extend(&policy.digests);
+        for file in policy.profiles.values().flat_map(Profile::tool_files) {
+            parts.push(blob_digest(&named(&root.join(file))?));
+        }
         defaults.sealed.extend(policy.files.iter().cloned());
         let bytes: Vec<u8> = parts.iter().flat_map(|part| *part.as_bytes()).collect();
         Ok(Self { path, defaults, digest: blob_digest(&bytes), policy })
@@ -261,6 +287,7 @@ impl Project {
     /// hooks share a name.
     pub fn apply(&self, request: Request) -> Result<Request, ProjectError> {
         self.refuse_weakening(&request)?;
+        keep_tools(&self.defaults, &request)?;
         let mut request = request;
         let callers = std::mem::take(&mut request.hooks);
         request.callers_hooks = callers.len();
@@ -270,6 +297,7 @@ impl Project {
             Some(name) => {
                 let profile = self.profile(&name)?;
                 same_class(&profile, &request)?;
+                keep_tools(&profile, &request)?;
                 request.under(profile)
             }
         };
@@ -303,6 +331,7 @@ impl Project {
                 request.policy_pack = Some(pack.clone());
             }
         }
+        critic::resolve(&mut request, |name| self.profile(name))?;
         Ok(request)
     }
 
@@ -344,7 +373,7 @@ impl Project {
     fn request_of(&self, profile: &Profile) -> Result<Request, ProjectError> {
         let failed =
             |detail: String| ProjectError::Profile { profile: profile.name.to_string(), detail };
-        let defaults = Value::Object(profile.request_defaults()?);
+        let defaults = Value::Object(profile.request_defaults());
         let mut request: Request =
             serde_json::from_value(defaults).map_err(|error| failed(error.to_string()))?;
         request.agent = Some(profile.name.to_string());
@@ -359,7 +388,7 @@ impl Project {
             request.rungs.insert(step, Rung { command: rung.command.clone(), format });
         }
         if let Some(root) = self.root() {
-            request.verify_files.iter_mut().for_each(|file| *file = root.join(&*file));
+            request.files_mut().for_each(|file| *file = root.join(&*file));
         }
         for hook in &profile.hooks {
             match hook {
@@ -432,8 +461,8 @@ fn commands(defaults: &Request, root: &Path) -> Result<Vec<Digest>, ProjectError
     let Ok(workspace) = Workspace::open(root) else { return Ok(Vec::new()) };
     let mut files = BTreeSet::new();
     let methods = defaults.methods.values().filter_map(Method::check);
-    for line in defaults.expect.iter().chain(methods).filter_map(|check| check.command_line()) {
-        let named = CommandLine::of_line(line).files_named_in(&workspace);
+    for line in defaults.expect.iter().chain(methods).filter_map(critic::command_line) {
+        let named = CommandLine::of_line(&line).files_named_in(&workspace);
         files.extend(named.into_iter().filter(|it| it.role == Role::Judge).map(|it| it.path));
     }
     let digest = |key: String| {

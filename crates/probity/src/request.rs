@@ -1,8 +1,11 @@
 //! What a caller asks for: one task, one delegate, the checks, the bounds.
 
+mod acp;
+mod chat;
 mod file;
 mod method;
 mod millis;
+mod nearest;
 mod rung;
 
 use std::collections::BTreeMap;
@@ -16,17 +19,23 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+pub use acp::Acp;
+pub(crate) use chat::OF_ENDPOINT;
+pub use chat::{Chat, ChatApi, Mcp, ToolScript};
 pub(crate) use file::yaml;
 pub use file::{Format, RequestError};
 pub use method::Method;
 pub use millis::Millis;
+pub(crate) use nearest::known_keys;
 pub use rung::{Rung, RungStep};
 
 /// A request, as it stands in a request file (JSON, YAML or TOML) and, resolved, in the run's record.
 ///
 /// Keys of seed 000's request keep their names: `task`, `verify`, `max_verify_retries`, `id`,
-/// `parent_id`, `agent`, `hooks`, `system_prompt`. Its keys `model` and `tools` are known but not built:
-/// naming one is an error, never silently ignored.
+/// `parent_id`, `agent`, `hooks`, `system_prompt`. Its keys `model` and `tools` are taken for those of
+/// `chat`.
+///
+/// The delegate is exactly one of `command`, `chat` and `acp`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
@@ -51,6 +60,12 @@ pub struct Request {
     /// The delegate's command line. `{prompt}` stands for the prompt; without it the prompt is
     /// written to standard input.
     pub command: Vec<String>,
+    /// A chat model as the delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<Chat>,
+    /// An agent that speaks the Agent Client Protocol as the delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acp: Option<Acp>,
     /// The command line that continues a conversation, with `{session}`. Without it every attempt
     /// starts anew and the retry carries the task and the last claim besides the correction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,9 +210,15 @@ impl Request {
     }
 
     /// As [`Request::over`], where the other request is the operator's: its `args` of verifiers win key
-    /// by key, and of two words for red-first the stricter holds.
+    /// by key, of two words for red-first the stricter holds, and a delegate that this request brings
+    /// takes the place of the operator's as a whole.
     #[must_use]
-    pub fn under(self, operator: Self) -> Self {
+    pub fn under(self, mut operator: Self) -> Self {
+        if self.brings_delegate() {
+            // Another's delegate has nothing of the operator's: neither its key nor its tools.
+            operator.chat = None;
+            operator.acp = None;
+        }
         let red_first = match (operator.red_first, self.red_first) {
             (Some(RedFirst::Require), _) | (Some(_), Some(RedFirst::Require)) => {
                 Some(RedFirst::Require)
@@ -213,11 +234,23 @@ impl Request {
         request
     }
 
+    /// Whether it says who does the work, and not only how.
+    #[must_use]
+    pub fn brings_delegate(&self) -> bool {
+        !self.command.is_empty() || self.acp.is_some() || self.names_endpoint()
+    }
+
+    fn names_endpoint(&self) -> bool {
+        self.chat.as_ref().is_some_and(|chat| chat.endpoint.is_some())
+    }
+
     /// Fills in what this request leaves open from another one, such as the project's defaults.
     /// Checks, verifiers, hosts and globs of both count: a caller adds to a project's checks and
     /// never removes one.
     #[must_use]
     pub fn over(self, defaults: Self) -> Self {
+        let (command, chat, acp) = self.delegate_over(&defaults);
+        let brings_delegate = self.brings_delegate();
         let mut verify_args = defaults.verify_args;
         verify_args.extend(self.verify_args);
         let mut methods = self.methods;
@@ -231,13 +264,11 @@ impl Request {
             kind: self.kind.or(defaults.kind),
             system_prompt: self.system_prompt.or(defaults.system_prompt),
             task: if self.task.is_empty() { defaults.task } else { self.task },
-            command: if self.command.is_empty() {
-                defaults.command.clone()
-            } else {
-                self.command.clone()
-            },
-            resume: self.resume.or_else(|| defaults.resume.filter(|_| self.command.is_empty())),
-            format: self.format.or_else(|| defaults.format.filter(|_| self.command.is_empty())),
+            command,
+            chat,
+            acp,
+            resume: self.resume.or_else(|| defaults.resume.filter(|_| !brings_delegate)),
+            format: self.format.or_else(|| defaults.format.filter(|_| !brings_delegate)),
             on_delegate_error: self.on_delegate_error.or(defaults.on_delegate_error),
             attempt_timeout: self.attempt_timeout.or(defaults.attempt_timeout),
             workspace: self.workspace.or(defaults.workspace),
@@ -267,6 +298,22 @@ impl Request {
             ignore: joined(defaults.ignore, self.ignore),
             sealed: joined(defaults.sealed, self.sealed),
             may_change: joined(defaults.may_change, self.may_change),
+        }
+    }
+}
+
+impl Request {
+    /// Who does the work: what this request brings, else what the other one does.
+    fn delegate_over(&self, defaults: &Self) -> (Vec<String>, Option<Chat>, Option<Acp>) {
+        let own = (self.command.clone(), self.chat.clone(), self.acp.clone());
+        let both = || match (self.chat.clone(), defaults.chat.clone()) {
+            (Some(chat), Some(defaults)) => Some(chat.over(defaults)),
+            (chat, other) => chat.or(other),
+        };
+        match own {
+            (command, chat, acp) if !command.is_empty() || acp.is_some() => (command, chat, acp),
+            (command, _, acp) if self.names_endpoint() => (command, both(), acp),
+            _ => (defaults.command.clone(), both(), defaults.acp.clone()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `probity check`: is everything that a run would use in order? All problems, not only the first.
 
 mod artifact;
+mod delegate;
 mod document;
 mod finding;
 mod pieces;

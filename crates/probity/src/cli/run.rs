@@ -21,7 +21,7 @@ use super::progress::Progress;
 use super::source::{read_text, refuse_irregular};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
-use crate::request::yaml;
+use crate::request::{Acp, Chat, yaml};
 use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
 
 /// Runs a delegate under the gate, or takes an interrupted run up again.
@@ -232,13 +232,19 @@ fn request_of(args: &RunArgs) -> Result<Request, CliError> {
     let resume = args.resume_command.as_deref().map(words).transpose()?;
     let decision = args.decision.as_deref().map(read_decision).transpose()?;
     let on_failure = args.on_failure.map(Into::into);
+    let (command, acp) = match args.acp {
+        true => (Vec::new(), Some(Acp::new(args.command.clone()))),
+        false => (args.command.clone(), None),
+    };
     Ok(Request {
         id: args.id.as_deref().map(str::parse).transpose()?,
         agent: args.agent.clone(),
         decision,
         decision_type: args.decision_type.clone(),
         task: args.task.clone().unwrap_or_default(),
-        command: args.command.clone(),
+        command,
+        chat: chat_of(args)?,
+        acp,
         resume,
         format: args.format,
         on_delegate_error: args.on_delegate_error.map(|arg| match arg {
@@ -254,6 +260,23 @@ fn request_of(args: &RunArgs) -> Result<Request, CliError> {
         on_exhausted: on_failure,
         ..checking_request(&args.checking)?
     })
+}
+
+/// What the arguments say of a chat model.
+fn chat_of(args: &RunArgs) -> Result<Option<Chat>, CliError> {
+    let said = Chat {
+        endpoint: args.endpoint.clone(),
+        model: args.model.clone(),
+        api: args.api,
+        key_env: args.key_env.clone(),
+        ..Chat::default()
+    };
+    if said == Chat::default() {
+        return Ok(None);
+    }
+    // As in a file: a key in the place of a variable's name is refused, and not shown.
+    let value = serde_json::to_value(&said).unwrap_or_default();
+    serde_json::from_value(value).map(Some).map_err(|error| CliError::Usage(error.to_string()))
 }
 
 async fn resumed(

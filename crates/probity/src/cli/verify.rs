@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use probity_core::{Claim, RedFirst, Usage};
+use probity_core::{Claim, RedFirst};
 use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request as Asked};
 use probity_engine::{Engine, SystemClock};
 use probity_record::canonical::parse_ijson;
@@ -89,7 +89,7 @@ struct GivenClaim {
 #[async_trait]
 impl Delegate for GivenClaim {
     async fn attempt(&self, _: &Asked) -> Result<Answered, DelegateError> {
-        Ok(Answered { claim: self.claim.clone(), usage: Usage::default(), session: None })
+        Ok(Answered::of(self.claim.clone()))
     }
 
     fn conversation(&self) -> Conversation {

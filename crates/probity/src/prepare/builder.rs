@@ -13,7 +13,7 @@ use probity_verifier::stock::{self, Deps};
 use probity_verifier::{External, JudgeFiles, SnapshotRules, Verifier, Workspace};
 use serde_json::Value;
 
-use super::{PrepareError, egress, snapshot_rules};
+use super::{Keys, PrepareError, egress, snapshot_rules};
 use crate::location::Programs;
 use crate::request::{Millis, Request};
 
@@ -25,6 +25,10 @@ const DEFAULT_VERIFY: Millis = Millis::new(30_000);
 /// What a plan is put together from.
 pub(super) struct Builder<'a> {
     pub(super) request: &'a Request,
+    pub(super) programs: &'a Programs,
+    /// Who may do the work.
+    pub(super) actors: Vec<String>,
+    pub(super) keys: Keys,
     pub(super) deps: Deps,
     pub(super) pool: Arc<WorkerPool>,
     pub(super) workspace: Arc<Workspace>,
@@ -38,8 +42,10 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub(super) fn new(
         request: &'a Request,
-        programs: &Programs,
+        programs: &'a Programs,
         workspace: Arc<Workspace>,
+        actors: Vec<String>,
+        keys: Keys,
     ) -> Result<Self, PrepareError> {
         let egress = egress(request)?;
         let pool = WorkerPool::new(PoolConfig::new(programs.worker.clone()))
@@ -53,6 +59,9 @@ impl<'a> Builder<'a> {
         }
         Ok(Self {
             request,
+            programs,
+            actors,
+            keys,
             deps: Deps { launcher: programs.launcher.clone(), egress },
             pool: Arc::new(pool),
             rules: snapshot_rules(request, &workspace)?,
@@ -97,7 +106,11 @@ impl<'a> Builder<'a> {
         spec: &CheckSpec,
         id: &Code,
     ) -> Result<Arc<dyn Verifier>, PrepareError> {
-        let verifier: Arc<dyn Verifier> = Arc::from(stock::build(spec, &self.deps)?);
+        let stock = stock::build(spec, &self.deps)?;
+        let verifier: Arc<dyn Verifier> = match &spec.effect {
+            Effect::Agent(agent) => self.critic(agent, id)?,
+            _ => Arc::from(stock),
+        };
         self.seal_inputs(spec, id)?;
         self.watch_target(spec)?;
         if spec.kind() == "changes_only" {

@@ -6,13 +6,14 @@ use probity_verifier::{CommandLine, Role, undeclared_inputs};
 
 use super::builder::Builder;
 use super::{PrepareError, build_folders};
+use crate::project::critic::command_line;
 
 impl Builder<'_> {
     /// Puts everything a check is decided by under seal: declared inputs, and files of the
     /// workspace that its command line runs.
     pub(super) fn seal_inputs(&mut self, spec: &CheckSpec, id: &Code) -> Result<(), PrepareError> {
         let inputs = spec.inputs();
-        let command = spec.command_line().map(CommandLine::of_line);
+        let command = command_line(spec).map(|line| CommandLine::of_line(&line));
         let named = command.as_ref().map(|command| command.files_named_in(&self.workspace));
         let judges = named.into_iter().flatten().filter(|file| file.role == Role::Judge);
         let judges: Vec<String> = judges.map(|file| file.path).collect();

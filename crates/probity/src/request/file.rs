@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Method, Request};
 
 /// The longest request file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Keys of seed 000's request whose part is not built.
-const UNBUILT: [&str; 2] = ["model", "tools"];
+/// Keys of seed 000's request that are those of `chat`.
+const OF_CHAT: [&str; 2] = ["model", "tools"];
 
 /// How a request is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub enum RequestError {
         /// What is wrong, with its place.
         detail: String,
     },
-    /// A key that is known and not built.
-    #[error("`{name}` asks for `{key}`, which this version does not have; remove the key")]
-    Unbuilt {
+    /// A key of the chat model stands at the top and under `chat`.
+    #[error("`{name}` says `{key}` twice, at the top and under `chat`; remove one")]
+    Twice {
         /// The file, or where the text came from.
         name: String,
         /// The key.
@@ -74,7 +74,7 @@ impl RequestError {
             Self::TooLarge { .. } => "request_too_large",
             Self::Ending { .. } => "request_ending",
             Self::Parse { .. } => "request_parse",
-            Self::Unbuilt { .. } => "request_unbuilt",
+            Self::Twice { .. } => "request_key_twice",
         }
     }
 }
@@ -83,7 +83,7 @@ impl Request {
     /// Reads a request file. Its `workspace` and `verify_files` are taken as relative to its folder.
     ///
     /// # Errors
-    /// [`RequestError`] if it cannot be read, is no request, or asks for what is not built.
+    /// [`RequestError`] if it cannot be read or is no request.
     pub fn load(path: &Path) -> Result<Self, RequestError> {
         let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
@@ -109,29 +109,31 @@ impl Request {
     /// Reads a request from text; `name` says in messages where it came from.
     ///
     /// # Errors
-    /// [`RequestError::Parse`] or [`RequestError::Unbuilt`].
+    /// [`RequestError::Parse`] or [`RequestError::Twice`].
     pub fn parse(text: &str, format: Format, name: &str) -> Result<Self, RequestError> {
         let failed = |detail: String| RequestError::Parse {
             name: name.to_owned(),
             detail: detail.trim().to_owned(),
         };
-        let value: Value = match format {
+        let mut value: Value = match format {
             Format::Json => {
                 serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
             }
             Format::Yaml => yaml(text).map_err(|error| failed(error.to_string()))?,
             Format::Toml => toml::from_str(text).map_err(|error| failed(error.to_string()))?,
         };
-        if let Some(key) = UNBUILT.into_iter().find(|key| value.get(key).is_some()) {
-            return Err(RequestError::Unbuilt { name: name.to_owned(), key });
+        if let Value::Object(keys) = &mut value {
+            gather(keys).map_err(|key| RequestError::Twice { name: name.to_owned(), key })?;
         }
         serde_json::from_value(value).map_err(|error| failed(error.to_string()))
     }
 
-    /// The files of verifiers that the request names.
+    /// The files of verifiers and tools that the request names.
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let methods = self.methods.values_mut().filter_map(Method::file_mut);
-        self.verify_files.iter_mut().chain(methods)
+        let tools = self.chat.iter_mut().flat_map(|chat| &mut chat.tools);
+        let tools = tools.filter_map(|tool| tool.script_file.as_mut());
+        self.verify_files.iter_mut().chain(methods).chain(tools)
     }
 
     fn rebase(&mut self, folder: &Path) {
@@ -142,6 +144,24 @@ impl Request {
             *path = folder.join(&*path);
         }
     }
+}
+
+/// Puts the keys of a chat model that stand at the top, as seed 000 has them, under `chat`.
+///
+/// # Errors
+/// The key that is there already.
+fn gather(keys: &mut Map<String, Value>) -> Result<(), &'static str> {
+    for key in OF_CHAT {
+        let Some(value) = keys.remove(key) else { continue };
+        let chat = keys.entry("chat").or_insert_with(|| Value::Object(Map::new()));
+        // Anything but a map is refused where the request as a whole is read.
+        if let Value::Object(chat) = chat
+            && chat.insert(key.to_owned(), value).is_some()
+        {
+            return Err(key);
+        }
+    }
+    Ok(())
 }
 
 /// Reads YAML: `off` is a word, as in `red_first: off`, and nothing stands for anything else.

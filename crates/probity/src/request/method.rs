@@ -33,6 +33,14 @@ impl Method {
         }
     }
 
+    /// The check, where it is one.
+    pub(crate) fn check_mut(&mut self) -> Option<&mut CheckSpec> {
+        match self {
+            Self::File { .. } => None,
+            Self::Check(spec) => Some(spec),
+        }
+    }
+
     /// The file, where it is one.
     pub(super) const fn file_mut(&mut self) -> Option<&mut PathBuf> {
         match self {

@@ -180,7 +180,7 @@ fn every_file_of_a_broken_project_is_told() {
         ("hooks/c.md", &*HOOK.replace("handle", "hanlde"), "script_no_run", ""),
         ("hooks/d.md", &*HOOK.replace("script:", "when: 'x y'\nscript:"), "hook_when_syntax", ""),
         ("agents/e.md", "---\nkind: x\n---\n", "profile_delegate", ""),
-        ("agents/f.md", "---\ncommand: sh\ntools: [x]\n---\n", "profile_unbuilt", ""),
+        ("agents/f.md", "---\ncommand: sh\ntools: [x]\n---\n", "artifact_value", ""),
         (
             "envelopes/g.yaml",
             &*envelope.replace("deadlineMs: 20000", "deadlineMs: 2"),

@@ -124,7 +124,7 @@ fn what_the_world_says_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn retries_and_requests_are_read_from_a_file_and_unbuilt_keys_are_refused() {
+fn retries_and_requests_are_read_from_a_file_and_keys_of_another_delegate_are_refused() {
     let world = World::new();
     let request = format!(
         "task: write hello\nmax_verify_retries: 1\nexpect: ['{CREATED}']\n\
@@ -134,9 +134,9 @@ fn retries_and_requests_are_read_from_a_file_and_unbuilt_keys_are_refused() {
     let ran = world.probity(["run", "--request", "../r.yaml", "--json"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(ran.json()["attempts"], 2);
-    fs::write(world.beside("r.yaml"), format!("{request}tools: [a]\n")).unwrap();
+    fs::write(world.beside("r.yaml"), format!("{request}model: small\n")).unwrap();
     let ran = world.probity(["run", "--request", "../r.yaml", "--json"]);
-    assert_eq!((ran.code, ran.error_code()), (64, "request_unbuilt".to_owned()));
+    assert_eq!((ran.code, ran.error_code()), (64, "request_chat_key".to_owned()));
     fs::write(world.beside("r.yaml"), format!("{request}retrys: 3\n")).unwrap();
     let ran = world.probity(["run", "--request", "../r.yaml", "--json"]);
     assert_eq!((ran.code, ran.error_code()), (64, "request_parse".to_owned()));

@@ -9,10 +9,14 @@
 
 mod world;
 
+mod agents;
 mod audit;
+mod chat;
 mod check;
 mod cite;
+mod critic;
 mod decision;
+mod delegates;
 mod documents;
 mod drift;
 mod episode;

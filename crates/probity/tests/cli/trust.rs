@@ -54,9 +54,9 @@ fn an_edit_of_a_script_that_a_check_runs_revokes_trust() {
 #[test]
 fn what_is_no_configuration_is_not_trusted() {
     let world = World::new();
-    world.write(".probity/probity.toml", "tools = []\n");
+    world.write(".probity/probity.toml", "retrys = 2\n");
     let ran = world.probity(["trust", "--json"]);
-    assert_eq!((ran.code, ran.error_code()), (64, "request_unbuilt".to_owned()));
+    assert_eq!((ran.code, ran.error_code()), (64, "request_parse".to_owned()));
     let absent = world.probity(["trust", "absent.toml", "--json"]);
     assert_eq!((absent.code, absent.error_code()), (64, "request_read".to_owned()));
 }

@@ -7,7 +7,7 @@ use probity_core::{OnFailure, RedFirst};
 use probity_delegate::Format as OutputFormat;
 
 use super::{CheckingArgs, StoreArgs};
-use crate::request::{CountingMode, Millis};
+use crate::request::{ChatApi, CountingMode, Millis};
 
 pub(super) const RUN_HELP: &str = "\
 Checks:
@@ -26,6 +26,7 @@ Checks:
   invariant_check:SOURCE   equals= at_least= at_most= status= matches= pointer= query=
                 SOURCE is file:PATH, http:URL, sqlite:PATH or command:LINE
   citations:PATH  evidence=FOLDER min_supports= quotes=any revise   (PATH - is the response)
+  agent:MAP     (another delegate judges the claim; see docs/delegates.md)
   human:NAME    question=            (the run waits; answer with probity log answer)
   The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
   one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
@@ -35,6 +36,7 @@ Examples:
   probity run \"fix the tests\" --expect 'command:cargo test,timeout=10m' -- claude -p
   probity run \"write a summary\" --expect file:SUMMARY.md,created,min_bytes=200 \\
       --max-retries 4 --json -- sh -c 'my-agent \"$(cat)\"'
+  probity run \"add a test\" --expect 'command:cargo test' --acp -- gemini --acp
   probity run --request nightly.yaml
   probity run --resume 0198c0de";
 
@@ -98,7 +100,7 @@ pub struct RunArgs {
         "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
         "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
         "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command",
-        "agent", "decision", "decision_type"
+        "agent", "decision", "decision_type", "endpoint", "model", "api", "key_env", "acp"
     ])]
     pub resume: Option<String>,
     /// Answer an escalated run: reject, waive, or a number of further attempts. As `log answer`.
@@ -107,6 +109,23 @@ pub struct RunArgs {
     /// Who answers.
     #[arg(long, value_name = "NAME", requires = "answer")]
     pub by: Option<String>,
+    /// The delegate is a chat model at this address, such as https://api.openai.com/v1. Its tools
+    /// come from a request file or a profile.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "acp"])]
+    pub endpoint: Option<String>,
+    /// The chat model's name, as its server knows it.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// The language of the chat server: openai or anthropic. [default: openai]
+    #[arg(long, value_name = "API", value_parser = chat_api)]
+    pub api: Option<ChatApi>,
+    /// The environment variable that holds the chat model's key. [default: OPENAI_API_KEY or
+    /// ANTHROPIC_API_KEY, by the language]
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: Option<String>,
+    /// The command speaks the Agent Client Protocol: one session for all attempts.
+    #[arg(long, requires = "command", conflicts_with_all = ["format", "resume_command"])]
+    pub acp: bool,
     /// The delegate's command line. {prompt} is filled in; without it the prompt goes to standard
     /// input.
     #[arg(last = true, value_name = "COMMAND")]
@@ -169,5 +188,9 @@ fn counting_mode(text: &str) -> Result<CountingMode, String> {
 
 fn output_format(text: &str) -> Result<OutputFormat, String> {
     serde_json::from_value(text.into())
-        .map_err(|_| "the formats are text, auto, claude, codex and gemini".to_owned())
+        .map_err(|_| "the formats are text, auto, claude, codex, gemini and opencode".to_owned())
+}
+
+fn chat_api(text: &str) -> Result<ChatApi, String> {
+    serde_json::from_value(text.into()).map_err(|_| "it is openai or anthropic".to_owned())
 }

@@ -21,7 +21,7 @@ impl Checker<'_> {
         let text = read_text(path, MAX_ARTIFACT_BYTES).unwrap_or_default();
         let parsed = FrontMatter::parse(&path.display().to_string(), &text);
         let has = |key| parsed.as_ref().is_ok_and(|parsed| parsed.get(key).is_some());
-        !has("event") && (has("command") || has("endpoint") || has("rungs"))
+        !has("event") && ["command", "endpoint", "acp", "rungs"].into_iter().any(has)
     }
 
     /// A hook in a file: its front matter, its script, its `when`.
@@ -66,12 +66,7 @@ impl Checker<'_> {
             Err(error) => return self.checked.error(name, error.code(), error.to_string()),
         };
         let before = self.checked.errors();
-        let Some(project) = project else {
-            if let Err(error) = profile.delegate() {
-                self.checked.error(name, error.code(), error.to_string());
-            }
-            return;
-        };
+        let Some(project) = project else { return };
         match project.profile(profile.name.as_str()) {
             Ok(request) => self.pieces(path, &request).await,
             // Of another project, or of none.

@@ -73,13 +73,13 @@ mod tests {
     fn every_wrong_key_and_check_is_named_and_the_right_ones_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("request.toml");
-        let text = "task = \"a\"\nretries = 3\nmodel = \"x\"\n\
+        let text = "task = \"a\"\nretries = 3\nmodel = \"x\"\nchat = {modle = \"x\"}\n\
                     [[expect]]\nfile = \"a\"\n\
                     [[expect]]\nfile = \"b\"\nminbytes = 2\n\
                     [[expect]]\nfiel = \"c\"\n";
         std::fs::write(&path, text).unwrap();
         let pieces: Vec<String> = problems(&path).into_iter().map(|it| it.piece).collect();
-        assert_eq!(pieces, ["expect 2", "expect 3", "model", "retries"]);
+        assert_eq!(pieces, ["chat", "expect 2", "expect 3", "retries"]);
     }
 
     #[test]

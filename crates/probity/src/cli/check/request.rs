@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::{Checker, pieces};
 use crate::cli::init::is_on_path;
 use crate::cli::recheck::Nobody;
+use crate::prepare::{Keys, prepare_keyed};
 use crate::request::Request;
-use crate::{POLICY_PATH, PrepareError, Prepared, Project, open_workspace, prepare, prepare_with};
+use crate::{POLICY_PATH, PrepareError, Prepared, Project, open_workspace, prepare_with};
 
 impl Checker<'_> {
     /// The configuration of a project, with its hooks.
@@ -96,7 +97,7 @@ impl Checker<'_> {
         for hook in &request.hooks {
             self.hook(self.name(path, &format!("hook {}", hook.name)), hook).await;
         }
-        self.warn_of_missing_program(path, "command", &request.command);
+        self.delegate(path, request).await;
         for (step, rung) in &request.rungs {
             let step = probity_core::Step::from(*step);
             self.warn_of_missing_program(path, step.as_str(), &rung.command);
@@ -132,11 +133,12 @@ impl Checker<'_> {
 
     fn plan(&self, request: &Request) -> Result<Prepared, PrepareError> {
         let run = || "check".parse().map_err(|_| PrepareError::NoTask);
-        if request.command.is_empty() {
+        if !request.brings_delegate() && request.chat.is_none() {
             let workspace = open_workspace(request)?;
             return prepare_with(request, run()?, self.programs, workspace, Arc::new(Nobody));
         }
-        prepare(request, run()?, self.programs)
+        // What a run would need of the environment is not this request's fault.
+        prepare_keyed(request, run()?, self.programs, Keys::Left)
     }
 
     pub(super) fn warn_of_missing_program(&mut self, path: &Path, key: &str, command: &[String]) {
