@@ -250,8 +250,7 @@ pub(crate) fn prepare_keyed(
     assemble(request, run, programs, workspace, seat, keys)
 }
 
-/// Prepares a request for a delegate that is given. No key is read: critics of the plan that need one
-/// will be refused by who they ask.
+/// Prepares a request for a delegate that is given.
 ///
 /// # Errors
 /// [`PrepareError`]; nothing has been run.
@@ -262,8 +261,21 @@ pub fn prepare_with(
     workspace: Arc<Workspace>,
     delegate: Arc<dyn Delegate>,
 ) -> Result<Prepared, PrepareError> {
-    let seat = Seat::Taken(delegate);
-    assemble(request, run, programs, workspace, seat, Keys::Left)
+    assemble(request, run, programs, workspace, Seat::Taken(delegate), Keys::Needed)
+}
+
+/// As [`prepare_with`], for a plan that nobody is asked by: no key is read.
+///
+/// # Errors
+/// As [`prepare_with`].
+pub(crate) fn prepare_unasked(
+    request: &Request,
+    run: RunId,
+    programs: &Programs,
+    workspace: Arc<Workspace>,
+    delegate: Arc<dyn Delegate>,
+) -> Result<Prepared, PrepareError> {
+    assemble(request, run, programs, workspace, Seat::Taken(delegate), Keys::Left)
 }
 
 fn assemble(

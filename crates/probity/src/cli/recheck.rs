@@ -17,7 +17,8 @@ use super::args::RecheckArgs;
 use super::log::{open_existing, resolve_run};
 use super::present::{self, Style, Tone};
 use crate::location::Programs;
-use crate::{Prepared, Recorded, Request, open_workspace, prepare_with};
+use crate::prepare::prepare_unasked;
+use crate::{Prepared, Recorded, Request, open_workspace};
 
 /// Differences that a person is shown; `--json` has them all.
 const MAX_SHOWN: usize = 50;
@@ -135,7 +136,7 @@ impl Now {
         request.verify_files.retain(|path| Script::from_file(path).is_ok());
         let workspace = open_workspace(&request)?;
         let Prepared { plan, .. } =
-            prepare_with(&request, run.clone(), programs, workspace, Arc::new(Nobody))?;
+            prepare_unasked(&request, run.clone(), programs, workspace, Arc::new(Nobody))?;
         let (workspace, rules) = (Arc::clone(&plan.workspace), plan.snapshot.clone());
         let look = move || snapshot(&workspace, &rules, &CancellationToken::new());
         let manifest = tokio::task::spawn_blocking(look).await.map_err(|error| CliError::Io {

@@ -61,7 +61,12 @@ impl ChatSeat {
             };
             let server = McpServer::start(name.clone(), config.clone(), &self.launcher).await;
             let server = server.map_err(|error| failed(error.to_string()))?;
-            for tool in server.tools() {
+            let offered = server.tools();
+            if offered.is_empty() {
+                // Whoever names a server wants something of it, such as a tool under `only`.
+                return Err(failed(format!("`{name}`: {}", server.warnings().join("; "))));
+            }
+            for tool in offered {
                 tools.add(tool).map_err(|error| failed(error.to_string()))?;
             }
             servers.push(server);

@@ -13,17 +13,18 @@ use crate::request::{Chat, OF_ENDPOINT};
 /// [`ProjectError::ToolTaken`] or [`ProjectError::ChatKey`].
 pub(super) fn keep_tools(operator: &Request, caller: &Request) -> Result<(), ProjectError> {
     let (Some(operators), Some(callers)) = (&operator.chat, &caller.chat) else { return Ok(()) };
+    let names = |chat: &Chat| -> BTreeSet<String> {
+        chat.tools.iter().map(|tool| tool.name.clone()).chain(chat.mcp.keys().cloned()).collect()
+    };
+    let (taken, given) = (names(operators), names(callers));
+    if let Some(name) = taken.intersection(&given).next() {
+        return Err(ProjectError::ToolTaken { name: name.clone() });
+    }
     if !caller.brings_delegate() {
         let is_kept = |key: &String| OF_ENDPOINT.contains(&key.as_str());
         if let Some(key) = callers.keys().into_iter().find(is_kept) {
             return Err(ProjectError::ChatKey { key });
         }
     }
-    let names = |chat: &Chat| -> BTreeSet<String> {
-        chat.tools.iter().map(|tool| tool.name.clone()).chain(chat.mcp.keys().cloned()).collect()
-    };
-    match names(operators).intersection(&names(callers)).next() {
-        Some(name) => Err(ProjectError::ToolTaken { name: name.clone() }),
-        None => Ok(()),
-    }
+    Ok(())
 }

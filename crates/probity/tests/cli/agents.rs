@@ -88,7 +88,7 @@ async fn tools_of_a_server_are_offered_and_it_is_started_when_it_is_needed() {
     .start()
     .await
     .unwrap();
-    let request = |command: &str| {
+    let request = |command: &str, tool: &str| {
         json!({
             "task": "write hello to out.txt",
             "chat": {
@@ -96,7 +96,7 @@ async fn tools_of_a_server_are_offered_and_it_is_started_when_it_is_needed() {
                 "model": "small",
                 "mcp": {"files": {
                     "command": [command, "../server.py"],
-                    "only": ["write"],
+                    "only": [tool],
                     "env_keep": ["KEPT"],
                 }},
             },
@@ -104,7 +104,7 @@ async fn tools_of_a_server_are_offered_and_it_is_started_when_it_is_needed() {
         })
     };
     let args = ["--request", "../r.json", "--workspace", ".", "--json"];
-    fs::write(world.beside("r.json"), request("python3").to_string()).unwrap();
+    fs::write(world.beside("r.json"), request("python3", "write").to_string()).unwrap();
     assert_eq!(world.probity(["check", "../r.json"]).code, 0);
     assert!(fs::metadata(world.beside("started")).is_err(), "looking starts nothing");
     let ran: Ran = world
@@ -122,8 +122,14 @@ async fn tools_of_a_server_are_offered_and_it_is_started_when_it_is_needed() {
     let results = received[1].body["messages"].as_array().unwrap();
     assert_eq!(results.last().unwrap()["content"], "kept-");
 
-    fs::write(world.beside("r.json"), request("./no-such-server").to_string()).unwrap();
-    let ran = world.probity(["run"].iter().chain(&args));
-    assert_eq!(ran.code, 5, "{ran:?}");
-    assert!(ran.stdout.contains("MCP server `files`"), "{ran:?}");
+    for (command, tool, words) in [
+        ("./no-such-server", "write", "MCP server `files`"),
+        ("python3", "wrote", "offers no tools"),
+    ] {
+        fs::write(world.beside("r.json"), request(command, tool).to_string()).unwrap();
+        let ran = world.probity(["run"].iter().chain(&args));
+        assert_eq!(ran.code, 5, "{ran:?}");
+        assert!(ran.stdout.contains(words), "{ran:?}");
+    }
+    assert_eq!(server.received().len(), 2, "the model is not asked without its tools");
 }

@@ -277,7 +277,7 @@ async fn a_profile_has_a_model_and_nobody_changes_its_tools() {
     };
     let mut other = tool_keys();
     other["name"] = "other".into();
-    assert_eq!(refused(json!({"tools": [tool_keys()]})), "request_chat_key");
+    assert_eq!(refused(json!({"tools": [tool_keys()]})), "request_tool_taken");
     assert_eq!(refused(json!({"tools": [other.clone()]})), "request_chat_key");
     assert_eq!(refused(json!({"mcp": {"m": {"command": ["true"]}}})), "request_chat_key");
     assert_eq!(refused(json!({"key_env": "HOME"})), "request_chat_key");
@@ -336,4 +336,43 @@ async fn check_tells_what_a_run_would_stumble_over_and_starts_nothing() {
     assert!(has("error", "script_syntax", ""), "{findings:#}");
     assert_eq!(ran.code, 64);
     assert_eq!(server.received().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_run_goes_on_behind_its_last_answer_and_repeats_none() {
+    let world = World::new();
+    let (asked, mut was_asked) = tokio::sync::mpsc::unbounded_channel();
+    let server = StrictServer::answering(move |received| match received.number {
+        0 => write("out.txt"),
+        1 => {
+            asked.send(()).unwrap();
+            Answer::hang()
+        }
+        _ => text("Done."),
+    })
+    .key(KEY)
+    .start()
+    .await
+    .unwrap();
+    let request = json!({
+        "id": "it",
+        "task": "write hello to out.txt",
+        "chat": chat_keys(&server),
+        "expect": [CREATED],
+    });
+    fs::write(world.beside("r.json"), request.to_string()).unwrap();
+    let args = ["run", "--request", "../r.json", "--workspace", ".", "--json"];
+    let mut run = world.command(args).env("TEST_KEY", KEY).spawn().unwrap();
+    was_asked.recv().await.unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    world.write("out.txt", "hello, still");
+    let ran = world.command(["run", "--resume", "it", "--json"]).env("TEST_KEY", KEY).output();
+    let ran = Ran::from(ran.unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!((&ran.json()["attempts"], &ran.json()["interruptions"]), (&1.into(), &1.into()));
+    assert_eq!(world.read("out.txt"), "hello, still", "the call is not made twice");
+    let received = server.received();
+    assert_eq!((received.len(), server.violations()), (3, vec![]));
+    assert_eq!(received[1].body["messages"], received[2].body["messages"]);
 }

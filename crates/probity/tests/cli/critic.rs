@@ -150,3 +150,29 @@ fn a_critic_that_the_delegate_could_edit_is_sealed() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("judge_tampered"), "{ran:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_from_elsewhere_is_judged_too_and_a_recheck_needs_no_key() {
+    let world = World::new();
+    let answer = Answer::reply(ModelReply::text(PASS));
+    let server = StrictServer::answers([answer]).key("sk-test").start().await.unwrap();
+    let chat = json!({"endpoint": server.base_url(), "model": "judge", "key_env": "TEST_KEY"});
+    let agent = json!({"chat": chat, "criteria": {"kind": "It is kind."}});
+    let expect = format!("agent:{}", agent.to_string().replace('\\', "\\\\").replace(',', "\\,"));
+    world.write("claim.json", r#"{"response": "How lovely to see you."}"#);
+    let args = ["verify", "--result", "claim.json", "--expect", &expect, "--json"];
+    let ran: Ran = world.command(args).env("TEST_KEY", "sk-test").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let without = world.command(args).env_remove("TEST_KEY").output().map(Ran::from).unwrap();
+    assert_eq!(without.error_code(), "model_key_missing", "{without:?}");
+
+    let asked = json!({"task": "x", "command": HONEST, "id": "it", "expect": [{"agent": agent}]});
+    fs::write(world.beside("r.json"), asked.to_string()).unwrap();
+    let args = ["run", "--request", "../r.json", "--workspace", ".", "--json"];
+    let ran: Ran = world.command(args).env("TEST_KEY", "sk-test").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(server.received().len(), 2);
+    let again = world.command(["recheck", "it"]).env_remove("TEST_KEY").output().unwrap();
+    assert_eq!(Ran::from(again).code, 0);
+    assert_eq!(server.received().len(), 2, "a recheck asks nobody");
+}

@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::{Checker, pieces};
 use crate::cli::init::is_on_path;
 use crate::cli::recheck::Nobody;
+use crate::prepare::prepare_unasked;
 use crate::prepare::{Keys, prepare_keyed};
 use crate::request::Request;
-use crate::{POLICY_PATH, PrepareError, Prepared, Project, open_workspace, prepare_with};
+use crate::{POLICY_PATH, PrepareError, Prepared, Project, open_workspace};
 
 impl Checker<'_> {
     /// The configuration of a project, with its hooks.
@@ -135,7 +136,7 @@ impl Checker<'_> {
         let run = || "check".parse().map_err(|_| PrepareError::NoTask);
         if !request.brings_delegate() && request.chat.is_none() {
             let workspace = open_workspace(request)?;
-            return prepare_with(request, run()?, self.programs, workspace, Arc::new(Nobody));
+            return prepare_unasked(request, run()?, self.programs, workspace, Arc::new(Nobody));
         }
         // What a run would need of the environment is not this request's fault.
         prepare_keyed(request, run()?, self.programs, Keys::Left)

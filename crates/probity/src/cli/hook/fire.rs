@@ -20,7 +20,8 @@ use crate::cli::run::{checking_request, draw_run_id, with_project};
 use crate::cli::source::{open, read_bytes};
 use crate::cli::{CliError, args::CheckingArgs};
 use crate::location::Programs;
-use crate::{Prepared, Request, open_workspace, prepare_with};
+use crate::prepare::prepare_unasked;
+use crate::{Prepared, Request, open_workspace};
 
 /// The largest payload, in bytes.
 const MAX_PAYLOAD_BYTES: usize = 16 << 20;
@@ -120,7 +121,7 @@ fn hooks(
     let workspace = open_workspace(&request)?;
     let run = draw_run_id()?;
     let Prepared { plan, .. } =
-        prepare_with(&request, run, programs, Arc::clone(&workspace), Arc::new(Nobody))?;
+        prepare_unasked(&request, run, programs, Arc::clone(&workspace), Arc::new(Nobody))?;
     Ok((plan.hooks, workspace))
 }
 
