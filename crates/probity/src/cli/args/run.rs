@@ -109,8 +109,8 @@ pub struct RunArgs {
     /// Who answers.
     #[arg(long, value_name = "NAME", requires = "answer")]
     pub by: Option<String>,
-    /// The delegate is a chat model at this address, such as https://api.openai.com/v1. Its tools
-    /// come from a request file or a profile.
+    /// The delegate is a chat model at this address, such as `https://api.openai.com/v1`. Its
+    /// tools come from a request file or a profile.
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "acp"])]
     pub endpoint: Option<String>,
     /// The chat model's name, as its server knows it.
