@@ -2,20 +2,19 @@
 //! run.
 
 mod attempt;
-mod peer;
 mod print;
 mod script;
 mod start;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Parser;
 use serde::Serialize;
 
 use crate::error::BenchError;
-use crate::machine::Machine;
+use crate::machine::{self, Machine};
+use crate::peer::{self, Peer, Peers, Work};
 
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
@@ -27,7 +26,8 @@ struct Args {
     /// The `probity` binary; absent takes the one beside this program.
     #[arg(long, value_name = "PATH")]
     probity: Option<PathBuf>,
-    /// A Python with the peers in it: instructor, pydantic-ai-slim. Absent leaves them out.
+    /// A Python with the peers in it: instructor, pydantic-ai-slim, openai-agents. Absent leaves them
+    /// out.
     #[arg(long, value_name = "PATH", env = "FIGURES_PYTHON")]
     python: Option<PathBuf>,
     /// Loops of every measurement; the median is printed.
@@ -52,7 +52,7 @@ struct Figures {
     fsync_ms: f64,
     script: script::Scripts,
     start: start::Start,
-    peers: Vec<peer::Peer>,
+    peers: Vec<Peer>,
     skipped: Vec<String>,
 }
 
@@ -82,34 +82,15 @@ async fn measure(args: &Args) -> Result<Figures, BenchError> {
     let probity = args.probity.clone().unwrap_or_else(|| this.with_file_name("probity"));
     let folder = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let attempts = attempt::measure(args.loops, &folder, &this).await?;
-    let mut peers = Vec::new();
-    let mut skipped = Vec::new();
-    for name in peer::NAMES {
-        match &args.python {
-            Some(python) => match peer::measure(name, python, args.loops) {
-                Ok(peer) => peers.push(peer),
-                Err(error) => skipped.push(error.to_string()),
-            },
-            None => skipped.push(format!("{name}: no --python given")),
-        }
-    }
+    let Peers { measured: peers, skipped } =
+        peer::measure(args.python.as_deref(), Work::File, ATTEMPTS, args.loops);
     Ok(Figures {
         machine: Machine::read(),
         attempts,
-        fsync_ms: attempt::fsync_ms(&folder)?,
+        fsync_ms: machine::fsync_ms(&folder)?,
         script: script::measure(&this).await?,
         start: start::measure(&probity, &folder, args.loops)?,
         peers,
         skipped,
     })
-}
-
-/// The middle one.
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }

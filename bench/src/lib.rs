@@ -3,6 +3,7 @@
 //! Each is a program; this library is what they share. See `README.md` of this folder for what
 //! each number means.
 
+pub mod agents;
 mod case;
 mod claimcheck;
 mod cost;
@@ -12,11 +13,13 @@ mod face;
 pub mod figures;
 mod machine;
 pub mod matrix;
+mod peer;
 mod program;
 mod ralph;
 mod rows;
 mod service;
 mod site;
+mod stopwatch;
 mod table;
 mod tool;
 pub mod traces;

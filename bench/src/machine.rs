@@ -1,6 +1,13 @@
 //! What the numbers belong to.
 
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
 use serde::Serialize;
+
+use crate::error::BenchError;
+use crate::stopwatch::{median, ms};
 
 /// The machine, as it is now. Sizes in bytes.
 #[derive(Debug, Serialize)]
@@ -28,9 +35,29 @@ impl Machine {
     }
 }
 
+/// The most memory that this process has had.
+pub(crate) fn own_peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    kilobytes(&status, "VmHWM").unwrap_or(0) * 1024
+}
+
 /// A figure of `/proc` in kilobytes.
 pub(crate) fn kilobytes(text: &str, name: &str) -> Option<u64> {
     field(text, name)?.split(' ').next()?.parse().ok()
+}
+
+/// What one small durable append costs here, without anything of ours.
+pub(crate) fn fsync_ms(folder: &Path) -> Result<f64, BenchError> {
+    let failed = BenchError::io("measure fsync");
+    let mut file = tempfile::tempfile_in(folder).map_err(&failed)?;
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let started = Instant::now();
+        file.write_all(&[0; 4096]).map_err(&failed)?;
+        file.sync_data().map_err(&failed)?;
+        times.push(started.elapsed());
+    }
+    Ok(ms(median(times)))
 }
 
 fn field(text: &str, name: &str) -> Option<String> {

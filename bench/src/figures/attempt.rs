@@ -1,6 +1,5 @@
 //! One rejected attempt: a claim, a `file` check, a snapshot, a record.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,9 +14,10 @@ use probity::{Request, open_workspace, prepare_with};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{ATTEMPTS, FILES, median, ms};
+use super::{ATTEMPTS, FILES};
 use crate::error::BenchError;
 use crate::face::Unwatched;
+use crate::stopwatch::{median, ms};
 
 /// One way to keep the record.
 #[derive(Debug, Serialize)]
@@ -117,20 +117,6 @@ async fn once(
         return Err(wrong(format!("the run ended {}", ended.outcome)));
     }
     Ok(elapsed)
-}
-
-/// What one small durable append costs here, without anything of ours.
-pub(super) fn fsync_ms(folder: &Path) -> Result<f64, BenchError> {
-    let failed = BenchError::io("measure fsync");
-    let mut file = tempfile::tempfile_in(folder).map_err(&failed)?;
-    let mut times = Vec::new();
-    for _ in 0..200 {
-        let started = Instant::now();
-        file.write_all(&[0; 4096]).map_err(&failed)?;
-        file.sync_data().map_err(&failed)?;
-        times.push(started.elapsed());
-    }
-    Ok(ms(median(times)))
 }
 
 const fn wrong(detail: String) -> BenchError {

@@ -11,8 +11,8 @@ use probity::verifier::{CheckContext, Manifest, Verifier as _, Workspace};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{median, ms};
 use crate::error::BenchError;
+use crate::stopwatch::{median, us};
 
 /// As small as a verifier is: it looks at the claim and answers.
 const SOURCE: &str = "def run(result):
@@ -60,7 +60,7 @@ async fn call_us(execution: Execution) -> Result<f64, BenchError> {
             return Err(wrong(verdict.reason));
         }
     }
-    Ok(ms(median(times)) * 1e3)
+    Ok(us(median(times)))
 }
 
 const fn wrong(detail: String) -> BenchError {

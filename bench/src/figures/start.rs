@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{median, ms};
 use crate::error::BenchError;
 use crate::machine::kilobytes;
+use crate::stopwatch::{median, ms};
 
 /// Starts of which the median is taken.
 const STARTS: usize = 41;

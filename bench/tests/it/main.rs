@@ -1,7 +1,8 @@
-//! The whole matrix, and a small run of the episodes, as part of the suite.
+//! The whole matrix, and small runs of the other programs, as part of the suite.
 
 #![expect(clippy::unwrap_used, reason = "test code; a panic is how a test fails")]
 
+mod agents;
 mod episodes;
 
 use std::process::Command;
