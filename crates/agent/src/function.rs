@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Reject;
@@ -66,13 +67,19 @@ pub trait VerifierFn<Args, O>: Clone + Send + Sync + 'static {
     fn start(&self, output: O, verification: &Verification) -> Result<Running, String>;
 }
 
-fn finish<R: Serialize, E: Into<Reject>>(returned: Result<R, E>) -> Called {
+fn finish<R: Serialize + DeserializeOwned, E: Into<Reject>>(returned: Result<R, E>) -> Called {
     match returned {
-        Ok(result) => {
-            serde_json::to_value(result).map_err(|error| Broken::Result(error.to_string()))
-        }
+        Ok(result) => written(&result).map_err(|error| Broken::Result(error.to_string())),
         Err(error) => Err(Broken::Said(error.into().kind)),
     }
+}
+
+/// The result as JSON, once it can be read back: a number that is none becomes null, which would be
+/// found out behind the pass.
+fn written<R: Serialize + DeserializeOwned>(result: &R) -> Result<Value, serde_json::Error> {
+    let value = serde_json::to_value(result)?;
+    R::deserialize(&value)?;
+    Ok(value)
 }
 
 macro_rules! verifier_fn {
@@ -82,7 +89,7 @@ macro_rules! verifier_fn {
             F: Fn(O, $($Arg),*) -> Answer + Clone + Send + Sync + 'static,
             Answer: Future<Output = Result<R, E>> + Send + 'static,
             O: Send + 'static,
-            R: Serialize,
+            R: Serialize + DeserializeOwned,
             E: Into<Reject>,
             $($Arg: FromVerification,)*
         {
@@ -104,7 +111,7 @@ macro_rules! verifier_fn {
         where
             F: Fn(O, $($Arg),*) -> Result<R, E> + Clone + Send + Sync + 'static,
             O: Send + 'static,
-            R: Serialize,
+            R: Serialize + DeserializeOwned,
             E: Into<Reject>,
             $($Arg: FromVerification + Send + 'static,)*
         {
