@@ -16,7 +16,8 @@ use serde_json::Value;
 /// - any error, by `?`: the verifier could not tell. Nothing is charged and the model is not told; the
 ///   verifier alone is asked again, about the same output, with backoff and a budget of its own.
 pub struct Reject {
-    pub(crate) kind: Kind,
+    /// Behind a pointer, so that the result of a verifier is not as large as its worst case.
+    pub(crate) kind: Box<Kind>,
 }
 
 pub(crate) enum Kind {
@@ -37,26 +38,26 @@ impl Reject {
     /// The work is not done; the message tells the model why.
     #[must_use]
     pub fn revise(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Revise(Refusal { message: message.into(), ..Refusal::default() }) }
+        Self::of(Kind::Revise(Refusal { message: message.into(), ..Refusal::default() }))
     }
 
     /// The work is not done, and no other attempt is wanted.
     #[must_use]
     pub fn fatal(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Fatal(Refusal { message: message.into(), ..Refusal::default() }) }
+        Self::of(Kind::Fatal(Refusal { message: message.into(), ..Refusal::default() }))
     }
 
     /// The verifier could not tell. What `?` makes of any error.
     #[must_use]
     pub fn system(message: impl fmt::Display) -> Self {
-        Self { kind: Kind::System { message: message.to_string() } }
+        Self::of(Kind::System { message: message.to_string() })
     }
 
     /// A stable word for machines, such as `tests_failed`; what is no legal code is made one. By
     /// default `rejected`, or `fatal`.
     #[must_use]
     pub fn code(mut self, code: impl AsRef<str>) -> Self {
-        if let Kind::Revise(refusal) | Kind::Fatal(refusal) = &mut self.kind {
+        if let Kind::Revise(refusal) | Kind::Fatal(refusal) = self.kind.as_mut() {
             refusal.code = Some(Code::slug(code.as_ref()));
         }
         self
@@ -66,7 +67,9 @@ impl Reject {
     /// A value that has no JSON form makes the refusal a system error: the verifier is at fault.
     #[must_use]
     pub fn metadata(mut self, metadata: impl Serialize) -> Self {
-        let (Kind::Revise(refusal) | Kind::Fatal(refusal)) = &mut self.kind else { return self };
+        let (Kind::Revise(refusal) | Kind::Fatal(refusal)) = self.kind.as_mut() else {
+            return self;
+        };
         match serde_json::to_value(metadata) {
             Ok(value) => refusal.metadata = Some(value),
             Err(error) => {
@@ -74,6 +77,10 @@ impl Reject {
             }
         }
         self
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self { kind: Box::new(kind) }
     }
 }
 
@@ -86,13 +93,13 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Reject {
             message.push_str(&cause.to_string());
             source = cause.source();
         }
-        Self { kind: Kind::System { message } }
+        Self::of(Kind::System { message })
     }
 }
 
 impl fmt::Debug for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
+        match self.kind.as_ref() {
             Kind::Revise(refusal) => f.debug_tuple("Revise").field(refusal).finish(),
             Kind::Fatal(refusal) => f.debug_tuple("Fatal").field(refusal).finish(),
             Kind::System { message } => f.debug_tuple("System").field(message).finish(),

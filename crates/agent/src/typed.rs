@@ -25,6 +25,7 @@ type Start = dyn Fn(Value, &Verification) -> Result<Running, String> + Send + Sy
 #[derive(Clone)]
 pub(crate) struct Function {
     start: Arc<Start>,
+    yields: bool,
 }
 
 /// A verifier function at work in one run.
@@ -51,7 +52,7 @@ impl Function {
                 output.map_err(|error| format!("the output is not of its type: {error}"))?;
             function.start(output, verification)
         };
-        Self { start: Arc::new(start) }
+        Self { start: Arc::new(start), yields: F::YIELDS }
     }
 }
 
@@ -67,6 +68,10 @@ impl Verifier for TypedVerifier {
             Err(fault) => self.feed.trouble(&fault.message),
         }
         answer
+    }
+
+    fn yields(&self) -> bool {
+        self.function.yields
     }
 }
 
@@ -129,16 +134,14 @@ impl TypedVerifier {
                 "verifier_result",
                 format!("the verifier's result has no JSON form: {message}"),
             )),
-            Err(Broken::Said(Kind::Revise(refusal))) => {
-                self.feed.remember(ctx.submission.as_ref(), &refusal);
-                Ok(refused(VerdictKind::Revise, "rejected", refusal))
-            }
-            Err(Broken::Said(Kind::Fatal(refusal))) => {
-                Ok(refused(VerdictKind::Fail, "fatal", refusal))
-            }
-            Err(Broken::Said(Kind::System { message })) => {
-                Ok(Verdict::inconclusive("verifier_error", message))
-            }
+            Err(Broken::Said(kind)) => Ok(match *kind {
+                Kind::Revise(refusal) => {
+                    self.feed.remember(ctx.submission.as_ref(), &refusal);
+                    refused(VerdictKind::Revise, "rejected", refusal)
+                }
+                Kind::Fatal(refusal) => refused(VerdictKind::Fail, "fatal", refusal),
+                Kind::System { message } => Verdict::inconclusive("verifier_error", message),
+            }),
         }
     }
 }

@@ -96,6 +96,11 @@ impl Delegate for ChatDelegate {
         format!("chat: {}", self.model.identity())
     }
 
+    /// Models answer over the network, and tools have tasks of their own.
+    fn yields(&self) -> bool {
+        true
+    }
+
     fn identity(&self) -> String {
         self.model.identity()
     }

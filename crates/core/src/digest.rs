@@ -24,6 +24,17 @@ impl Digest {
         &self.0
     }
 
+    /// The 64 hex digits, in one go: every record holds several.
+    fn digits<'a>(&self, digits: &'a mut [u8; 64]) -> &'a str {
+        const fn digit(nibble: u8) -> u8 {
+            if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
+        }
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        std::str::from_utf8(digits).unwrap_or_default()
+    }
+
     /// The first twelve hex digits: for people, never for comparison.
     #[must_use]
     pub fn short(&self) -> String {
@@ -33,7 +44,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.digits(&mut [0; 64]))
     }
 }
 
@@ -69,7 +80,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.digits(&mut [0; 64]))
     }
 }
 

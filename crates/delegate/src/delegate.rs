@@ -320,6 +320,12 @@ pub trait Delegate: Send + Sync {
     /// A few words for people: the command line, the function's name.
     fn describe(&self) -> String;
 
+    /// Whether an attempt never blocks its thread: it is then polled in place, which is cheaper. One that
+    /// says so and blocks holds up its own run.
+    fn yields(&self) -> bool {
+        false
+    }
+
     /// Who it is, to tell a critic from the actor that it judges: two delegates of the same identity
     /// share their judgement. By default what [`Delegate::describe`] says.
     fn identity(&self) -> String {

@@ -19,6 +19,7 @@ mod plan;
 mod police;
 mod report;
 mod stored;
+mod task;
 mod work;
 
 pub use clock::{Clock, SystemClock};

@@ -11,7 +11,6 @@ use probity_verifier::{
     snapshot,
 };
 use serde_json::{Map, Value};
-use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -20,6 +19,7 @@ use crate::content::{MAX_KEPT_BYTES, StoredFault};
 use crate::hook::{Hook, Reply, VerifyHook};
 use crate::notebook::Wanted;
 use crate::police::{Answer, belt, police};
+use crate::task::{Running, Task};
 
 /// What a verifier gets on top of its time before it is given up: it answers slow ground truth
 /// itself, so one that does not answer at all is broken.
@@ -89,7 +89,7 @@ pub(crate) struct Unreadable {
 
 /// A task in flight and the token that stops it.
 pub(crate) struct Work {
-    task: JoinHandle<Done>,
+    task: Task,
     /// Cancels when dropped: a driver that is given up takes its work along.
     cancel: DropGuard,
     /// What to report if the task panics. `Sync`, so that the future of a run can be spawned.
@@ -116,7 +116,7 @@ impl Work {
                 "reading the workspace panicked".to_owned(),
             )),
         };
-        Self { task, cancel: cancel.drop_guard(), lost: Box::new(lost) }
+        Self { task: Task::Spawned(task), cancel: cancel.drop_guard(), lost: Box::new(lost) }
     }
 
     /// Runs a check, then reads the judge's files again.
@@ -127,8 +127,14 @@ impl Work {
         judge: Arc<JudgeFiles>,
     ) -> Self {
         let (timeout, cancel) = (ctx.timeout, ctx.cancel.clone());
+        let yields = verifier.yields();
         let verdict = async move { verifier.verify(&ctx).await.map(Answer::Verdict) };
-        Self::judge(check, within(verdict, timeout, cancel.clone()), cancel, judge)
+        if yields {
+            let answer = in_place(verdict, timeout, cancel.clone());
+            return Self::judge(check, answer, cancel, judge, Task::in_place);
+        }
+        let answer = within(verdict, timeout, cancel.clone());
+        Self::judge(check, answer, cancel, judge, Task::spawned)
     }
 
     /// Shows a claim to a verification hook, then reads the judge's files again.
@@ -141,7 +147,7 @@ impl Work {
     ) -> Self {
         let (timeout, cancel) = (belt(&hook, &ctx), ctx.cancel.clone());
         let answer = within(police(hook, ctx, about), timeout, cancel.clone());
-        Self::judge(check, answer, cancel, judge)
+        Self::judge(check, answer, cancel, judge, Task::spawned)
     }
 
     fn judge(
@@ -149,9 +155,10 @@ impl Work {
         answer: impl Future<Output = Result<Answer, Fault>> + Send + 'static,
         cancel: CancellationToken,
         judge: Arc<JudgeFiles>,
+        start: fn(Running) -> Task,
     ) -> Self {
         let started = Instant::now();
-        let task = tokio::spawn(async move {
+        let task = start(Box::pin(async move {
             let answer = answer.await;
             let elapsed_ms = millis(started.elapsed());
             let (judge, answer) = match look_at_judge(judge).await {
@@ -159,7 +166,7 @@ impl Work {
                 Err(fault) => (None, answer.and(Err(fault))),
             };
             Done::Checked { check, answer, judge, elapsed_ms }
-        });
+        }));
         let lost = move || Done::Checked {
             check,
             answer: Err(panicked()),
@@ -186,6 +193,7 @@ impl Work {
             let reply = reply.await;
             Done::Hooked { hook, reply, shown, elapsed_ms: millis(started.elapsed()) }
         });
+        let task = Task::Spawned(task);
         let lost = move || Done::Hooked {
             hook,
             reply: Err(panicked()),
@@ -199,7 +207,8 @@ impl Work {
     pub(crate) fn dispatch(delegate: Arc<dyn Delegate>, request: Request) -> Self {
         let cancel = request.cancel.clone();
         let turn = request.turn;
-        let task = tokio::spawn(async move {
+        let start = if delegate.yields() { Task::in_place } else { Task::spawned };
+        let task = start(Box::pin(async move {
             let belt = request.timeout.map(|timeout| timeout.saturating_add(STOP_GRACE));
             let attempt = delegate.attempt(&request);
             let answer = match belt {
@@ -209,7 +218,7 @@ impl Work {
                     .unwrap_or_else(|_| Err(late(&request))),
             };
             Done::Answered { turn, answer }
-        });
+        }));
         let lost = move || Done::Answered {
             turn,
             answer: Err(DelegateError::Failed { message: "the delegate panicked".to_owned() }),
@@ -219,7 +228,7 @@ impl Work {
 
     /// Waits for the end. Dropping the returned future leaves the work in flight.
     pub(crate) async fn done(&mut self) -> Option<Done> {
-        (&mut self.task).await.ok()
+        self.task.done().await
     }
 
     /// What to report when [`Self::done`] gave nothing.
@@ -231,7 +240,7 @@ impl Work {
     pub(crate) async fn stop(self) {
         let Self { mut task, cancel, .. } = self;
         drop(cancel);
-        if tokio::time::timeout(STOP_GRACE, &mut task).await.is_err() {
+        if tokio::time::timeout(STOP_GRACE, task.done()).await.is_err() {
             task.abort();
         }
     }
@@ -252,6 +261,21 @@ impl Unreadable {
 /// Whole milliseconds.
 fn millis(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs a verifier that yields, in place: a panic in it is caught with that of the work.
+async fn in_place<T>(
+    answer: impl Future<Output = Result<T, Fault>> + Send,
+    timeout: Duration,
+    cancel: CancellationToken,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(timeout.saturating_add(OVERRUN), answer).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            cancel.cancel();
+            Err(overrun(timeout))
+        }
+    }
 }
 
 /// Runs a verifier or a hook in a task of its own, so that one that blocks its thread or panics takes

@@ -48,8 +48,8 @@ pub struct Record {
     pub hash: Digest,
 }
 
-/// The body as it is written. Field order does not matter: the writer sorts.
-#[derive(Serialize, Deserialize)]
+/// The body as it is read.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Body {
     pub(crate) v: FormatVersion,
@@ -62,7 +62,20 @@ pub(crate) struct Body {
     pub(crate) seal: Option<Seal>,
 }
 
-impl Body {
+/// The body, borrowed by its writer.
+#[derive(Serialize)]
+pub(crate) struct BodyRef<'a> {
+    pub(crate) v: FormatVersion,
+    pub(crate) run: &'a RunId,
+    pub(crate) seq: u64,
+    pub(crate) at_ms: u64,
+    pub(crate) prev: Digest,
+    pub(crate) event: &'a Event,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seal: Option<Seal>,
+}
+
+impl BodyRef<'_> {
     /// The record's line without the newline, and its hash.
     pub(crate) fn write(&self) -> Result<(Vec<u8>, Digest), CanonicalError> {
         let body = canonical::to_canonical(self)?;

@@ -5,12 +5,15 @@
 //! So a record never depends on how a language prints or rounds a number.
 
 mod check;
+mod key;
 mod number;
 mod parse;
-mod value;
+mod writer;
+
+use std::io::Write as _;
 
 use serde::Serialize;
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 pub use check::{NotCanonical, check, is_canonical};
 pub use number::spelled;
@@ -102,7 +105,7 @@ impl CanonicalError {
 /// # Errors
 /// [`CanonicalError`] naming the place of the first value that the profile refuses.
 pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    write(&value::strict_value(value, Profile::Record)?, Profile::Record)
+    writer::write(value, Profile::Record)
 }
 
 /// The canonical text of a value by RFC 8785, floats printed as ECMAScript prints them.
@@ -110,56 +113,7 @@ pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Canonic
 /// # Errors
 /// [`CanonicalError`] for NaN, infinities, and integers that a double cannot hold exactly.
 pub fn jcs<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    write(&value::strict_value(value, Profile::Jcs)?, Profile::Jcs)
-}
-
-fn write(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    let mut out = Vec::with_capacity(256);
-    write_value(&mut out, value, profile, 0)?;
-    Ok(out)
-}
-
-fn write_value(
-    out: &mut Vec<u8>,
-    value: &Value,
-    profile: Profile,
-    depth: usize,
-) -> Result<(), CanonicalError> {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(out, number, profile).map_err(CanonicalError::new)?,
-        Value::String(text) => write_string(out, text),
-        Value::Array(items) => {
-            let depth = deeper(depth)?;
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_value(out, item, profile, depth)
-                    .map_err(|error| error.under(&index.to_string()))?;
-            }
-            out.push(b']');
-        }
-        Value::Object(map) => {
-            let depth = deeper(depth)?;
-            let mut members: Vec<(&String, &Value)> = map.iter().collect();
-            members.sort_unstable_by(|a, b| utf16_order(a.0, b.0));
-            out.push(b'{');
-            for (index, (key, item)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_string(out, key);
-                out.push(b':');
-                write_value(out, item, profile, depth).map_err(|error| error.under(key))?;
-            }
-            out.push(b'}');
-        }
-    }
-    Ok(())
+    writer::write(value, Profile::Jcs)
 }
 
 fn deeper(depth: usize) -> Result<usize, CanonicalError> {
@@ -179,7 +133,8 @@ fn write_number(out: &mut Vec<u8>, number: &Number, profile: Profile) -> Result<
     let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
     match (magnitude, profile) {
         (Some(magnitude), _) if magnitude <= MAX_SAFE_INTEGER => {
-            out.extend_from_slice(number.to_string().as_bytes());
+            // Writing to a vector cannot fail.
+            let _ = write!(out, "{number}");
             Ok(())
         }
         (Some(_), Profile::Record) => Err(Problem::IntegerRange { text: number.to_string() }),
@@ -203,7 +158,14 @@ fn write_number(out: &mut Vec<u8>, number: &Number, profile: Profile) -> Result<
 fn write_string(out: &mut Vec<u8>, text: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
-    for byte in text.bytes() {
+    let bytes = text.as_bytes();
+    let mut plain = 0;
+    for (at, byte) in bytes.iter().copied().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(bytes.get(plain..at).unwrap_or_default());
+        plain = at + 1;
         match byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
@@ -212,14 +174,14 @@ fn write_string(out: &mut Vec<u8>, text: &str) {
             0x0a => out.extend_from_slice(b"\\n"),
             0x0c => out.extend_from_slice(b"\\f"),
             0x0d => out.extend_from_slice(b"\\r"),
-            0x00..=0x1f => {
+            _ => {
                 out.extend_from_slice(b"\\u00");
                 for nibble in [byte >> 4, byte & 15] {
                     out.extend(HEX.get(usize::from(nibble)));
                 }
             }
-            _ => out.push(byte),
         }
     }
+    out.extend_from_slice(bytes.get(plain..).unwrap_or_default());
     out.push(b'"');
 }

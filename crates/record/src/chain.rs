@@ -2,7 +2,7 @@
 
 use probity_core::{Digest, Entry, Event, RunId};
 
-use crate::body::{Body, GENESIS};
+use crate::body::{BodyRef, GENESIS};
 use crate::canonical::CanonicalError;
 use crate::{FormatVersion, LineFault, MAX_RECORD_BYTES, Record, Seal, VersionError};
 
@@ -123,13 +123,13 @@ impl Chain {
             }
             _ => None,
         };
-        let body = Body {
+        let body = BodyRef {
             v: FormatVersion::CURRENT,
-            run: self.run.clone(),
+            run: &self.run,
             seq: self.len,
             at_ms: entry.at_ms,
             prev: self.head,
-            event: entry.event.clone(),
+            event: &entry.event,
             seal,
         };
         let (bytes, hash) = body.write()?;

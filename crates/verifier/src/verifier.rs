@@ -21,6 +21,12 @@ pub trait Verifier: Send + Sync {
     /// reached is not a fault but [`probity_core::VerdictKind::Inconclusive`].
     async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault>;
 
+    /// Whether it never blocks its thread: it is then polled in place, which is cheaper. One that says so
+    /// and blocks holds up its own run.
+    fn yields(&self) -> bool {
+        false
+    }
+
     /// How much of its time the check gets before the delegate starts. Less where ground truth may
     /// be out of reach by then: a server that is yet to be started must not hold up the work.
     fn red_timeout(&self, timeout: Duration) -> Duration {
