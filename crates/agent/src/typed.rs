@@ -25,7 +25,6 @@ type Start = dyn Fn(Value, &Verification) -> Result<Running, String> + Send + Sy
 #[derive(Clone)]
 pub(crate) struct Function {
     start: Arc<Start>,
-    yields: bool,
 }
 
 /// A verifier function at work in one run.
@@ -52,7 +51,7 @@ impl Function {
                 output.map_err(|error| format!("the output is not of its type: {error}"))?;
             function.start(output, verification)
         };
-        Self { start: Arc::new(start), yields: F::YIELDS }
+        Self { start: Arc::new(start) }
     }
 }
 
@@ -68,10 +67,6 @@ impl Verifier for TypedVerifier {
             Err(fault) => self.feed.trouble(&fault.message),
         }
         answer
-    }
-
-    fn yields(&self) -> bool {
-        self.function.yields
     }
 }
 
