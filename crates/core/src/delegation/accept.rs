@@ -61,6 +61,32 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             }
             _ => Err(not_now),
         },
+        input @ (Input::Claimed { .. }
+        | Input::Noted { .. }
+        | Input::Parked { .. }
+        | Input::Woken { .. }
+        | Input::DelegateFailed { .. }) => of_delegate(fold, now_ms, input, not_now),
+        Input::Timer => Ok(timer(fold, now_ms)),
+        Input::Cancel { code } => cancel(stage, code),
+        Input::Resume => resume(fold, now_ms),
+        Input::Answered { by, answer } if matches!(stage, Stage::Escalated { .. }) => {
+            check_answer(fold, answer)?;
+            event(Event::Answered { by, answer })
+        }
+        Input::Answered { .. } => Err(not_now),
+        Input::Sealed => sealed(stage).ok_or(not_now).and_then(event),
+    }
+}
+
+/// What comes of the delegate at work, and of what it waits for.
+fn of_delegate(
+    fold: &Fold,
+    now_ms: u64,
+    input: Input,
+    not_now: Refusal,
+) -> Result<Accepted, Refusal> {
+    let stage = fold.stage;
+    match input {
         Input::Claimed { turn, submission, candidate, claim, work, usage } => {
             if let Some(answer) = answered_before(fold, turn, Some(&candidate)) {
                 return Ok(Accepted::Nothing(answer));
@@ -94,15 +120,7 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
             at_work(stage, turn, not_now)?;
             event(Event::DelegateFailed { turn, code, detail })
         }
-        Input::Timer => Ok(timer(fold, now_ms)),
-        Input::Cancel { code } => cancel(stage, code),
-        Input::Resume => resume(fold, now_ms),
-        Input::Answered { by, answer } if matches!(stage, Stage::Escalated { .. }) => {
-            check_answer(fold, answer)?;
-            event(Event::Answered { by, answer })
-        }
-        Input::Answered { .. } => Err(not_now),
-        Input::Sealed => sealed(stage).ok_or(not_now).and_then(event),
+        _ => Err(not_now),
     }
 }
 

@@ -4,11 +4,11 @@ use crate::accounting::Accounting;
 use crate::delegation::degrade::Degraded;
 use crate::delegation::hooks::Hooks;
 use crate::delegation::stage::Stage;
-use crate::delegation::submission::{JudgedTurn, Progress, Submission, World};
+use crate::delegation::submission::{JudgedTurn, Presented, Progress, Submission, World};
 use crate::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding,
     HookDecision, HookIndex, HookPoint, Judgement, Noted, Outcome, Parking, Phase, Policy,
-    RedFirst, Rewrite, RunId, Step, Subject, Terms, Trigger, Turn, Woken,
+    RedFirst, Rewrite, RunId, Step, Subject, Terms, Trigger, Turn, Usage, Woken,
 };
 
 /// What is known of a run.
@@ -121,34 +121,6 @@ impl Fold {
         self.red.get(check).copied().flatten().unwrap_or(Discrimination::NotAssessed)
     }
 
-    /// The time at which the run's own budget ends.
-    pub(crate) fn deadline_ms(&self) -> Option<u64> {
-        self.policy.wall_ms.map(|wall_ms| self.wall_from_ms.saturating_add(wall_ms))
-    }
-
-    /// What is left of the run's own budget.
-    pub(crate) fn remaining_ms(&self, now_ms: u64) -> Option<u64> {
-        self.deadline_ms().map(|deadline_ms| deadline_ms.saturating_sub(now_ms))
-    }
-
-    /// The time at which the stage at work ends of itself, under terms that bound it.
-    pub(crate) fn stage_deadline_ms(&self) -> Option<u64> {
-        let stages = self.terms.as_ref()?.stages;
-        match self.stage {
-            Stage::Delegated { .. } => Some(self.dispatched_ms.saturating_add(stages.act_ms)),
-            Stage::Settled | Stage::Checking { .. } => {
-                let observed_ms = self.current.as_ref()?.observed_ms;
-                Some(observed_ms.saturating_add(stages.verify_ms))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the stage at work has used its budget up.
-    pub(crate) fn is_stage_over(&self, now_ms: u64) -> bool {
-        self.stage_deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
-    }
-
     /// The step that a round fell back to for a reason.
     pub(crate) fn degraded(&self, turn: Turn, trigger: Trigger) -> Option<Step> {
         let mut degraded = self.degraded.iter();
@@ -159,23 +131,6 @@ impl Fold {
     pub(crate) fn acting_step(&self) -> Option<Step> {
         let mut steps = self.degraded.iter().map(|degraded| degraded.step);
         steps.rfind(|step| !step.is_safe())
-    }
-
-    /// Whether the run's own budget has ended.
-    pub(crate) fn is_out_of_time(&self, now_ms: u64) -> bool {
-        self.deadline_ms().is_some_and(|deadline_ms| deadline_ms <= now_ms)
-    }
-
-    /// How long the try in flight has run, in milliseconds.
-    pub(crate) fn in_flight_ms(&self, check: CheckIndex, now_ms: u64) -> u64 {
-        let progress = self.current.as_ref().and_then(|it| it.progress.get(check.as_usize()));
-        progress.map_or(0, |progress| now_ms.saturating_sub(progress.started_ms))
-    }
-
-    /// How long a human has been asked for, in milliseconds.
-    pub(crate) fn waited_ms(&self, check: CheckIndex, now_ms: u64) -> u64 {
-        let progress = self.current.as_ref().and_then(|it| it.progress.get(check.as_usize()));
-        progress.map_or(0, |progress| now_ms.saturating_sub(progress.since_ms))
     }
 
     /// Folds one event in. Whether it may happen was decided before.
@@ -207,30 +162,17 @@ impl Fold {
             Event::DegradeChosen { turn, trigger, step } => self.fell_back(*turn, *trigger, *step),
             Event::DelegateDispatched { turn, .. } => self.dispatched(at_ms, *turn),
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
-                self.accounting.usage = self.accounting.usage.plus(*usage);
-                self.current = Some(Submission {
-                    turn: *turn,
-                    id: submission.clone(),
-                    candidate: *candidate,
-                    claim: *claim,
-                    steps: *work,
-                    world: None,
-                    observed_ms: at_ms,
-                    tampered: false,
-                    progress: vec![Progress::default(); self.checks.len()],
-                });
-                self.stage = Stage::Claimed;
+                let (id, checks) = (submission.clone(), self.checks.len());
+                let seen = Presented { candidate: *candidate, claim: *claim };
+                let claimed = Submission::new(*turn, id, seen, *work, at_ms, checks);
+                self.claimed(claimed, *usage);
             }
             Event::DelegateNoted { turn, kind, content, usage } => {
                 self.accounting.usage = self.accounting.usage.plus(*usage);
                 self.notes.push(Noted { turn: *turn, kind: *kind, content: *content });
             }
             Event::DelegateParked { turn, until_ms, detail } => {
-                let (turn, until_ms) = (*turn, *until_ms);
-                let parking = Parking { turn, until_ms, detail: *detail, since_ms: at_ms };
-                self.parking = Some(parking);
-                self.waits = self.waits.saturating_add(1);
-                self.stage = Stage::Parked { turn, until_ms };
+                self.parked(at_ms, *turn, *until_ms, *detail);
             }
             Event::DelegateWoken { turn, answer } => self.woken(at_ms, *turn, *answer),
             Event::DelegateFailed { code, .. } if is_budget(code) => {
@@ -256,10 +198,7 @@ impl Fold {
             }
             Event::Answered { answer, .. } => self.answered(at_ms, *answer),
             Event::OutcomeDecided { outcome, code, waived } => {
-                let code = code.clone();
-                self.parking = None;
-                self.ended = Some(Ending { outcome: *outcome, code, waived: *waived, at_ms });
-                self.stage = Stage::Decided { outcome: *outcome };
+                self.decided(at_ms, *outcome, code, *waived);
             }
             Event::Sealed { outcome } => self.stage = Stage::Sealed { outcome: *outcome },
         }
@@ -293,6 +232,18 @@ impl Fold {
                 self.stage = Stage::Settled;
             }
         }
+    }
+
+    fn claimed(&mut self, claimed: Submission, usage: Usage) {
+        self.accounting.usage = self.accounting.usage.plus(usage);
+        self.current = Some(claimed);
+        self.stage = Stage::Claimed;
+    }
+
+    fn parked(&mut self, at_ms: u64, turn: Turn, until_ms: Option<u64>, detail: Digest) {
+        self.parking = Some(Parking { turn, until_ms, detail, since_ms: at_ms });
+        self.waits = self.waits.saturating_add(1);
+        self.stage = Stage::Parked { turn, until_ms };
     }
 
     /// The time of a wait is neither the run's nor the round's.
@@ -490,6 +441,12 @@ impl Fold {
             self.is_approved = true;
             self.stage = Stage::Ready;
         }
+    }
+
+    fn decided(&mut self, at_ms: u64, outcome: Outcome, code: &Code, waived: bool) {
+        self.parking = None;
+        self.ended = Some(Ending { outcome, code: code.clone(), waived, at_ms });
+        self.stage = Stage::Decided { outcome };
     }
 
     fn progress_mut(&mut self, check: CheckIndex) -> Option<&mut Progress> {

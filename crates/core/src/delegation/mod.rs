@@ -9,6 +9,7 @@ mod pending;
 mod replay;
 mod stage;
 mod submission;
+mod timing;
 
 use std::collections::VecDeque;
 

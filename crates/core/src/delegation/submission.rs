@@ -79,6 +79,28 @@ pub struct JudgedTurn {
 }
 
 impl Submission {
+    /// A claim that was just received, and nothing known of it yet.
+    pub(crate) fn new(
+        turn: Turn,
+        id: SubmissionId,
+        Presented { candidate, claim }: Presented,
+        steps: u64,
+        observed_ms: u64,
+        checks: usize,
+    ) -> Self {
+        Self {
+            turn,
+            id,
+            candidate,
+            claim,
+            steps,
+            world: None,
+            observed_ms,
+            tampered: false,
+            progress: vec![Progress::default(); checks],
+        }
+    }
+
     pub(crate) fn work(&self) -> WorkMarker {
         let workspace = self.world.map_or(self.candidate, |world| world.manifest);
         WorkMarker { steps: self.steps, workspace }
