@@ -27,10 +27,7 @@ const EDGES: [(&str, &[&str]); 26] = [
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
     ("probity-acp", &["core", "delegate", "sandbox"]),
-    (
-        "probity-agent",
-        &["core", "record", "store", "verifier", "delegate", "chat", "engine"],
-    ),
+    ("probity-agent", &["core", "record", "store", "verifier", "delegate", "chat", "engine"]),
     ("probity-testkit", &["core", "record", "store", "delegate", "chat", "engine"]),
     (
         "probity",
@@ -121,9 +118,9 @@ const TEST_EDGES: [(&str, &[&str]); 6] = [
     ("probity-engine", &["store-sqlite"]),
     ("probity-chat", &["testkit"]),
     ("probity-llm", &["testkit"]),
-    ("probity-mcp", &["testkit"]),
+    ("probity-mcp", &["core", "testkit"]),
     ("probity-acp", &["testkit"]),
-    ("probity-agent", &["testkit", "store-sqlite", "audit"]),
+    ("probity-agent", &["llm", "testkit", "store-sqlite", "audit"]),
 ];
 
 /// The crates that third parties audit with: their direct dependencies are counted together.
