@@ -60,6 +60,9 @@ pub trait VerifierFn<Args, O>: Clone + Send + Sync + 'static {
     /// What it returns when it lets the output through: the run's result.
     type Result;
 
+    /// Whether it yields where it waits: an `async` function, which must not block its thread.
+    const YIELDS: bool;
+
     /// What its arguments need of the agent.
     fn requirements() -> Vec<Requirement>;
 
@@ -95,6 +98,8 @@ macro_rules! verifier_fn {
         {
             type Result = R;
 
+            const YIELDS: bool = true;
+
             fn requirements() -> Vec<Requirement> {
                 let required: &[Option<Requirement>] = &[$($Arg::requires(),)*];
                 required.iter().flatten().cloned().collect()
@@ -116,6 +121,8 @@ macro_rules! verifier_fn {
             $($Arg: FromVerification + Send + 'static,)*
         {
             type Result = R;
+
+            const YIELDS: bool = false;
 
             fn requirements() -> Vec<Requirement> {
                 let required: &[Option<Requirement>] = &[$($Arg::requires(),)*];

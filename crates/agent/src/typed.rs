@@ -25,6 +25,7 @@ type Start = dyn Fn(Value, &Verification) -> Result<Running, String> + Send + Sy
 #[derive(Clone)]
 pub(crate) struct Function {
     start: Arc<Start>,
+    yields: bool,
 }
 
 /// A verifier function at work in one run.
@@ -51,7 +52,7 @@ impl Function {
                 output.map_err(|error| format!("the output is not of its type: {error}"))?;
             function.start(output, verification)
         };
-        Self { start: Arc::new(start) }
+        Self { start: Arc::new(start), yields: F::YIELDS }
     }
 }
 
@@ -67,6 +68,10 @@ impl Verifier for TypedVerifier {
             Err(fault) => self.feed.trouble(&fault.message),
         }
         answer
+    }
+
+    fn yields(&self) -> bool {
+        self.function.yields
     }
 }
 
