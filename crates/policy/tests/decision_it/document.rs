@@ -47,7 +47,10 @@ fn no_schema_leads_out_of_itself() {
 fn json_and_yaml_say_the_same() {
     let value = sample::envelope();
     let block = yaml(&value, 0);
-    assert!(block.contains("stageBudgetsMs:\n  act: 300\n"), "{block}");
+    assert!(
+        block.contains("stageBudgetsMs:\n  context: 100\n  plan: 200\n  act: 300\n"),
+        "{block}"
+    );
     let from_yaml = Envelope::parse(&block, Format::Yaml).unwrap();
     assert_eq!(from_yaml, parse_envelope(&value).unwrap());
     let pack = sample::pack();
