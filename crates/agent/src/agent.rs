@@ -15,12 +15,12 @@ use probity_verifier::{NoFacts, Workspace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::builder::{AgentBuilder, NoOutput};
+use crate::calls::Calls;
 use crate::done::{Done, NotDone};
 use crate::error::AgentError;
 use crate::event::VerificationEvent;
@@ -73,6 +73,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shared: Shared,
     pub(crate) sink: Option<Sink>,
+    pub(crate) calls: Calls,
 }
 
 /// What a run is opened with, as its log keeps it: enough to tell one agent from another, and to take
@@ -308,7 +309,7 @@ impl Inner {
                 shared,
                 transcript: Transcript::new(Arc::clone(&self.store)),
                 feed: Arc::clone(feed),
-                alive: Arc::new(Semaphore::new(1)),
+                alive: self.calls.of(feed.run()),
             };
             plan.checks.push(Check::verifier(self.decl(), Arc::new(verifier)));
         }

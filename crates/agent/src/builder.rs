@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::agent::{Agent, Inner};
+use crate::calls::Calls;
 use crate::error::BuildError;
 use crate::event::VerificationEvent;
 use crate::extract::{Equipment, Requirement};
@@ -343,6 +344,7 @@ impl<O, R> AgentBuilder<O, R> {
             clock: parts.clock,
             shared: parts.shared,
             sink: parts.sink,
+            calls: Calls::default(),
         }))
     }
 }

@@ -10,6 +10,7 @@
 
 mod agent;
 mod builder;
+mod calls;
 mod delegate_tool;
 mod done;
 mod error;

@@ -149,6 +149,10 @@ impl Delegate for CommandDelegate {
     fn describe(&self) -> String {
         bounded(&self.config.argv.join(" "), 200).into_owned()
     }
+
+    fn identity(&self) -> String {
+        self.config.argv.join("\u{1f}")
+    }
 }
 
 fn start_error(error: SandboxError) -> DelegateError {

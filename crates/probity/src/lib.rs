@@ -18,6 +18,7 @@ pub mod run_folder;
 pub use episode::{EpisodeError, RunEpisode};
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
 pub use probity_acp as acp;
+pub use probity_agent as agent;
 pub use probity_audit as audit;
 pub use probity_chat as chat;
 pub use probity_core as core;

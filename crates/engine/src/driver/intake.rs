@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use probity_core::{
     CheckIndex, Code, Fault, Finding, HookDecision, HookIndex, HookPoint, Input, Phase, Rewrite,
-    Turn, Usage, Verdict,
+    Turn, Usage, Verdict, World,
 };
 use probity_delegate::{Answered, DelegateError, Parked};
 use probity_record::{claim_candidate, submission_id};
@@ -159,6 +159,10 @@ impl Driver<'_> {
             Ok(observed) => {
                 let manifest = content::keep(&mut blobs, observed.bytes);
                 let judge = content::keep(&mut blobs, observed.judge.bytes);
+                // What the first reading kept need not be kept again.
+                if let Some(World { manifest, judge }) = self.machine.baseline() {
+                    blobs.retain(|(digest, _)| *digest != manifest && *digest != judge);
+                }
                 match phase {
                     Phase::Before => {
                         self.before = Arc::clone(&observed.manifest);
