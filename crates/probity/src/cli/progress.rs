@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
     Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl,
-    NoteKind, Phase, VerdictKind,
+    HookIndex, NoteKind, Phase, VerdictKind,
 };
 use probity_engine::{Plan, Watch};
 
@@ -139,24 +139,13 @@ impl State {
                 Some(format!("the workspace cannot be read [{code}]"))
             }
             Event::CheckFinished { check, finding, elapsed_ms, .. } => {
-                let said = said(finding);
-                if finding.verdict() != Some(VerdictKind::Pass) {
-                    self.rejected = Some(said.clone());
-                }
-                let name = self.name(*check);
-                Some(format!("{}: {name} {said}, {elapsed_ms} ms", self.attempt()))
+                Some(self.finished(*check, finding, *elapsed_ms))
             }
             Event::RunResumed { interruptions } => {
                 let times = count(usize::try_from(*interruptions).unwrap_or(0), "interruption");
                 Some(format!("taken up again after {times}"))
             }
-            Event::HookAnswered { hook, decision, .. } => match decision {
-                HookDecision::Allow | HookDecision::NotApplicable => None,
-                decision => {
-                    let hook = self.hooks.get(hook.as_usize()).map_or("?", |hook| hook.id.as_str());
-                    Some(format!("hook {hook}: {}", decided(decision)))
-                }
-            },
+            Event::HookAnswered { hook, decision, .. } => self.hooked(*hook, decision),
             Event::DegradeChosen { step, .. } => Some(format!("falls back to {step}")),
             Event::CheckAwaits { check, .. } => {
                 Some(format!("{}: waits for a human", self.name(*check)))
@@ -179,6 +168,24 @@ impl State {
             | Event::HookCalled { .. }
             | Event::VerdictMerged { .. }
             | Event::Sealed { .. } => None,
+        }
+    }
+
+    fn finished(&mut self, check: CheckIndex, finding: &Finding, elapsed_ms: u64) -> String {
+        let said = said(finding);
+        if finding.verdict() != Some(VerdictKind::Pass) {
+            self.rejected = Some(said.clone());
+        }
+        format!("{}: {} {said}, {elapsed_ms} ms", self.attempt(), self.name(check))
+    }
+
+    fn hooked(&self, hook: HookIndex, decision: &HookDecision) -> Option<String> {
+        match decision {
+            HookDecision::Allow | HookDecision::NotApplicable => None,
+            decision => {
+                let hook = self.hooks.get(hook.as_usize()).map_or("?", |hook| hook.id.as_str());
+                Some(format!("hook {hook}: {}", decided(decision)))
+            }
         }
     }
 
