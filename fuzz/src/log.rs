@@ -19,7 +19,7 @@ pub(crate) fn run_log(bytes: &[u8]) {
 
 /// The logs of the museum.
 pub(crate) fn log_seeds() -> Vec<Vec<u8>> {
-    ["records/1.0", "records/1.1"].into_iter().flat_map(samples).collect()
+    ["records/1.0", "records/1.1", "records/1.2"].into_iter().flat_map(samples).collect()
 }
 
 /// Audits a proof bundle, and takes its content out.
