@@ -256,6 +256,51 @@ fn whatever_is_interrupted_comes_to_the_same() {
     outcomes.unwrap();
 }
 
+/// Lives that each end at this append, one behind the other, until the run has ended; with the number
+/// of lives and of model calls.
+async fn lives(script: &[Step], point: CrashPoint) -> (End, usize, usize) {
+    let (behind, world) = (Arc::new(MemoryStore::new()), World::default());
+    let mut asked = 0;
+    for lives in 1..100 {
+        let store = Arc::new(CrashStore::new(behind.clone(), point));
+        let life = Life::new(script, store, &world);
+        let ended = within_an_hour(life.live(lives > 1)).await;
+        asked += life.asked().len();
+        if let Ok(end) = ended {
+            return (end, lives, asked);
+        }
+    }
+    panic!("{point:?}: it never ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_short_lives_comes_to_the_same() {
+    let script = [Step::Work, Step::Revise(0), Step::Sleep, Step::Unsure(1), Step::Work];
+    let whole = Life::new(&script, Arc::new(MemoryStore::new()), &World::default());
+    let expected = within_an_hour(whole.live(false)).await.unwrap();
+    for point in [CrashPoint::After(3), CrashPoint::Before(5), CrashPoint::After(6)] {
+        let (end, lives, asked) = lives(&script, point).await;
+        assert_eq!(end, expected, "{point:?}");
+        assert!((4..=11).contains(&lives), "{point:?}: {lives}");
+        assert!(asked < whole.asked().len() + lives, "{point:?}: {asked} in {lives} lives");
+    }
+}
+
+/// Processes that die before they come to anything do not do so for ever: the next one ends the run.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_interrupted_again_and_again_ends() {
+    let (behind, world) = (Arc::new(MemoryStore::new()), World::default());
+    for lives in 0..12 {
+        let store = Arc::new(CrashStore::new(behind.clone(), CrashPoint::After(0)));
+        let life = Life::new(&[Step::Pass], store, &world);
+        within_an_hour(life.live(lives > 0)).await.unwrap_err();
+    }
+    let last = Life::new(&[Step::Pass], behind, &world);
+    let end = within_an_hour(last.live(true)).await.unwrap();
+    assert_eq!((end.outcome, end.code.as_str()), (Outcome::Exhausted, "interruptions"));
+    assert_eq!((end.verification.attempts_used, last.asked().len()), (0, 0));
+}
+
 /// One of each, so that none depends on luck.
 #[tokio::test(start_paused = true)]
 async fn every_step_is_interrupted_at_every_append() {
