@@ -1,6 +1,8 @@
 //! A connection to a running agent.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
     CancelNotification, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
@@ -14,6 +16,7 @@ use agent_client_protocol::{
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -23,6 +26,9 @@ use crate::transcript::{Bounds, Transcript};
 
 /// Requests for permission that wait at once. More are told that the prompt is over.
 const MAX_WAITING_ASKS: usize = 64;
+
+/// How long an agent tells nothing once it has told all.
+const QUIET: Duration = Duration::from_millis(250);
 
 /// The client's side of a connection. Dropping it ends the connection; what is behind it is not ended
 /// by that.
@@ -56,6 +62,8 @@ struct Shared {
     traffic: Arc<Traffic>,
     /// The turn that is going on. Updates outside of one are replays, and belong to no claim.
     turn: Mutex<Option<(SessionId, Transcript)>>,
+    /// Updates so far, in a turn or not.
+    updates: AtomicUsize,
 }
 
 impl Shared {
@@ -72,7 +80,11 @@ impl Connection {
         W: AsyncWrite + Send + 'static,
     {
         let traffic = Arc::new(Traffic::default());
-        let shared = Arc::new(Shared { traffic: Arc::clone(&traffic), turn: Mutex::new(None) });
+        let shared = Arc::new(Shared {
+            traffic: Arc::clone(&traffic),
+            turn: Mutex::new(None),
+            updates: AtomicUsize::new(0),
+        });
         let transport = Lines::new(
             FramedWrite::new(to, ToAgent::new(Arc::clone(&traffic))),
             FramedRead::new(from, FromAgent::new(traffic)),
@@ -104,6 +116,20 @@ impl Connection {
     /// Asks for one thing and waits for the answer.
     pub(crate) async fn call<R: JsonRpcRequest>(&self, request: R) -> Result<R::Response, Error> {
         self.peer.send_request(request).block_task().await
+    }
+
+    /// Waits until the agent has told nothing for a while. Some answer that a session is loaded while
+    /// they still tell what was said in it; in a turn that would be taken for what is said now.
+    pub(crate) async fn quiet(&self) {
+        let mut before = self.shared.updates.load(Ordering::Relaxed);
+        loop {
+            sleep(QUIET).await;
+            let now = self.shared.updates.load(Ordering::Relaxed);
+            if now == before {
+                return;
+            }
+            before = now;
+        }
     }
 
     /// Begins a turn. The channel gives its end; it is closed when the connection breaks.
@@ -188,6 +214,7 @@ fn receive(shared: &Shared, asks: &mpsc::Sender<Ask>, message: Dispatch) -> Resu
         Dispatch::Notification(message) if message.method() == "session/update" => {
             // Kinds of updates that this version does not know are passed over.
             let (_, params) = message.into_parts();
+            shared.updates.fetch_add(1, Ordering::Relaxed);
             if let Ok(notification) = serde_json::from_value::<SessionNotification>(params)
                 && let Some((session, transcript)) = shared.turn().as_mut()
                 && *session == notification.session_id
@@ -205,9 +232,9 @@ fn receive(shared: &Shared, asks: &mpsc::Sender<Ask>, message: Dispatch) -> Resu
                 Ok(request) => request,
                 Err(_) => return responder.respond_with_error(Error::invalid_params()),
             };
-            let wish = match shared.turn().as_ref() {
+            let wish = match shared.turn().as_mut() {
                 Some((session, transcript)) if *session == request.session_id => {
-                    Some(transcript.wish(request.tool_call.clone()))
+                    Some(transcript.ask(request.tool_call.clone()))
                 }
                 _ => None,
             };

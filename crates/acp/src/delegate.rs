@@ -22,6 +22,7 @@ use crate::permissions::{Decided, Decision, Policy};
 use crate::session::{self, Session, Way};
 use crate::steps::{Halt, Limits, MAX_QUOTE_BYTES, words};
 use crate::text::cut;
+use crate::tokens::answer_tokens;
 use crate::transcript::{Bounds, Transcript};
 use crate::workspace::Workspace;
 
@@ -271,8 +272,8 @@ impl AcpDelegate {
 
     /// Decides, writes the decision down, and only then tells it.
     async fn permit(&self, ask: Ask, request: &Request) -> Result<(), DelegateError> {
-        let Decided { decision, because } = self.policy.decide(&ask.wish, &self.workspace);
-        let option = choose(&ask.request.options, decision);
+        let decided = self.policy.decide(&ask.wish, &self.workspace);
+        let (Decided { decision, because }, option) = choose(&ask.request.options, decided);
         let note = json!({
             "permission": {
                 "tool_call": cut(&ask.request.tool_call.tool_call_id.0, MAX_QUOTE_BYTES),
@@ -407,6 +408,7 @@ fn answered(
     session: &SessionId,
 ) -> Result<Answered, DelegateError> {
     let reason = response.get("stopReason").and_then(Value::as_str);
+    let tokens = answer_tokens(response).unwrap_or_else(|| transcript.tokens());
     let (claim, tool_calls) = transcript.finish();
     match reason {
         None => {
@@ -414,19 +416,22 @@ fn answered(
                 "the answer to `session/prompt` has no stop reason".to_owned(),
             ));
         }
-        Some("cancelled") => return Err(DelegateError::Cancelled),
-        Some("refusal") => {
-            let said = cut(&claim.response, MAX_QUOTE_BYTES);
-            let message = match said.is_empty() {
-                true => "the agent refused to go on, and said nothing".to_owned(),
-                false => format!("the agent refused to go on, and said: {said}"),
+        Some(reason @ ("cancelled" | "refusal")) => {
+            let what = match reason {
+                "refusal" => "refused to go on",
+                // Asked to cancel, it is not listened to any more.
+                _ => "gave up its turn as cancelled, as some do when a permission is refused",
             };
+            let said = match cut(&claim.response, MAX_QUOTE_BYTES) {
+                said if said.is_empty() => "said nothing".to_owned(),
+                said => format!("said: {said}"),
+            };
+            let message = format!("the agent {what}, and {said}");
             return Err(DelegateError::Failed { message });
         }
         // Whatever ended it, the work may be done.
         Some(_) => {}
     }
-    let tokens = response.pointer("/usage/totalTokens").and_then(Value::as_u64).unwrap_or_default();
     Ok(Answered {
         claim,
         usage: Usage { tokens, tool_calls },
@@ -435,13 +440,24 @@ fn answered(
     })
 }
 
-/// The option that says the decision, once if there is such; `None` cancels.
-fn choose(options: &[PermissionOption], decision: Decision) -> Option<&PermissionOption> {
-    let kinds = match decision {
-        Decision::Allow => [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways],
-        Decision::Reject => [PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways],
+/// The option that says the decision; `None` cancels. What could only be allowed for good is rejected:
+/// the agent would not ask again, and the rules would not be heard.
+fn choose(options: &[PermissionOption], decided: Decided) -> (Decided, Option<&PermissionOption>) {
+    let find = |kind| options.iter().find(|option| option.kind == kind);
+    let once = find(PermissionOptionKind::AllowOnce);
+    let for_good = find(PermissionOptionKind::AllowAlways).is_some();
+    let no = || {
+        find(PermissionOptionKind::RejectOnce).or_else(|| find(PermissionOptionKind::RejectAlways))
     };
-    kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
+    match decided.decision {
+        Decision::Allow if once.is_some() => (decided, once),
+        Decision::Allow if for_good => {
+            let because = "can only be allowed for good".to_owned();
+            (Decided { decision: Decision::Reject, because }, no())
+        }
+        Decision::Allow => (decided, None),
+        Decision::Reject => (decided, no()),
+    }
 }
 
 fn timed_out(limits: Limits<'_>) -> DelegateError {

@@ -14,6 +14,7 @@ mod permissions;
 mod session;
 mod steps;
 mod text;
+mod tokens;
 mod transcript;
 mod workspace;
 

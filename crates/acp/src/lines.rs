@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agent_client_protocol::{RawJsonRpcMessage, TransportFrame};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio_util::bytes::{BufMut, BytesMut};
@@ -78,12 +79,12 @@ impl Traffic {
 /// What tells a request from the rest.
 #[derive(Deserialize)]
 struct Head {
-    id: Option<IgnoredAny>,
     method: Option<IgnoredAny>,
 }
 
-/// Reads the messages of an agent. What is no JSON object is passed over: agents, and what they start,
-/// print to their standard output what belongs elsewhere.
+/// Reads the messages of an agent. What is none is passed over: agents, and what they start, print to
+/// their standard output what belongs elsewhere. It would be answered with an error otherwise, and
+/// answers that nobody asked for are not counted.
 #[derive(Debug)]
 pub(crate) struct FromAgent {
     traffic: Arc<Traffic>,
@@ -102,13 +103,13 @@ impl FromAgent {
             return Ok(None);
         }
         let text = std::str::from_utf8(line).ok().filter(|text| text.starts_with('{'));
-        let Some((text, head)) =
-            text.and_then(|text| Some((text, serde_json::from_str::<Head>(text).ok()?)))
+        let Some((text, TransportFrame::Single(message))) =
+            text.map(|text| (text, TransportFrame::parse_json(text)))
         else {
             self.traffic.foreign(line)?;
             return Ok(None);
         };
-        if head.method.is_some() && head.id.is_some() {
+        if matches!(message, RawJsonRpcMessage::Request(_)) {
             let unread = self.traffic.unread_answers.fetch_add(1, Ordering::Relaxed);
             if unread >= MAX_UNREAD_ANSWERS {
                 return Err(self.traffic.fail(format!(

@@ -99,7 +99,7 @@ impl ToolKind {
         }
     }
 
-    const fn changes_files(self) -> bool {
+    pub(crate) const fn changes_files(self) -> bool {
         matches!(self, Self::Edit | Self::Delete | Self::Move)
     }
 }
@@ -156,8 +156,8 @@ pub(crate) struct Wish {
     pub(crate) paths: Vec<PathBuf>,
     /// It names more files than are listed.
     pub(crate) names_more: bool,
-    /// The call shows a change of a file, whatever its kind says.
-    pub(crate) shows_change: bool,
+    /// The call changes a file, whatever its kind says now: it shows a change, or was said to be one.
+    pub(crate) changes: bool,
 }
 
 /// A decision and its ground.
@@ -187,7 +187,7 @@ impl Policy {
     pub(crate) fn decide(&self, wish: &Wish, workspace: &Workspace) -> Decided {
         let inside: Vec<Option<PathBuf>> =
             wish.paths.iter().map(|path| workspace.inside(path)).collect();
-        let changes = wish.kind.changes_files() || wish.shows_change;
+        let changes = wish.kind.changes_files() || wish.changes;
         let ground = match changes {
             true if inside.iter().any(Option::is_none) => Some("outside the workspace"),
             true if wish.names_more => Some("too many files to check"),
@@ -234,7 +234,7 @@ mod tests {
             title: title.to_owned(),
             paths: paths.iter().map(PathBuf::from).collect(),
             names_more: false,
-            shows_change: false,
+            changes: false,
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
         let policy = policy(r#"{"default": "allow"}"#);
         let mut wish = wish(ToolKind::Other, "", &["/etc/x"]);
         assert_eq!(policy.decide(&wish, &workspace).decision, Decision::Allow);
-        wish.shows_change = true;
+        wish.changes = true;
         assert_eq!(policy.decide(&wish, &workspace).because, "outside the workspace");
         wish.paths = vec!["x".into()];
         assert_eq!(policy.decide(&wish, &workspace).decision, Decision::Allow);

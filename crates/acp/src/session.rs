@@ -86,13 +86,10 @@ pub(crate) async fn open(
     known: Option<&SessionId>,
 ) -> Result<Opened, Halt> {
     let servers = servers(config);
-    if let Some(id) = known {
-        match take_up(steps, can, root, id, servers.clone()).await {
-            Ok(Some(opened)) => return Ok(opened),
-            // An agent that no longer has the session is asked for a new one.
-            Ok(None) | Err(Halt::Refused { .. }) => {}
-            Err(halt) => return Err(halt),
-        }
+    if let Some(id) = known
+        && let Some(opened) = take_up(steps, can, root, id, &servers).await?
+    {
+        return Ok(opened);
     }
     let request = NewSessionRequest::new(root).mcp_servers(servers);
     let response = steps.call("session/new", request).await?;
@@ -104,26 +101,39 @@ pub(crate) async fn open(
     })
 }
 
-/// `None` when the agent can't.
+/// `None` when the agent can't, or no longer has the session. In silence where it can: what is not
+/// told again cannot be taken for something new.
 async fn take_up(
     steps: &Steps<'_>,
     can: &AgentCapabilities,
     root: &Path,
     id: &SessionId,
-    servers: Vec<McpServer>,
+    servers: &[McpServer],
 ) -> Result<Option<Opened>, Halt> {
-    let (way, modes, options) = if can.load_session {
-        let request = LoadSessionRequest::new(id.clone(), root).mcp_servers(servers);
-        let response = steps.call("session/load", request).await?;
-        (Way::Loaded, response.modes, response.config_options)
-    } else if can.session_capabilities.resume.is_some() {
-        let request = ResumeSessionRequest::new(id.clone(), root).mcp_servers(servers);
-        let response = steps.call("session/resume", request).await?;
-        (Way::Resumed, response.modes, response.config_options)
-    } else {
-        return Ok(None);
+    let found = |way, modes, options: Option<_>| {
+        let options = options.unwrap_or_default();
+        Ok(Some(Opened { id: id.clone(), way, modes, options }))
     };
-    Ok(Some(Opened { id: id.clone(), way, modes, options: options.unwrap_or_default() }))
+    if can.session_capabilities.resume.is_some() {
+        let request = ResumeSessionRequest::new(id.clone(), root).mcp_servers(servers.to_vec());
+        match steps.call("session/resume", request).await {
+            Ok(response) => return found(Way::Resumed, response.modes, response.config_options),
+            Err(Halt::Refused { .. }) => {}
+            Err(halt) => return Err(halt),
+        }
+    }
+    if can.load_session {
+        let request = LoadSessionRequest::new(id.clone(), root).mcp_servers(servers.to_vec());
+        match steps.call("session/load", request).await {
+            Ok(response) => {
+                steps.quiet().await?;
+                return found(Way::Loaded, response.modes, response.config_options);
+            }
+            Err(Halt::Refused { .. }) => {}
+            Err(halt) => return Err(halt),
+        }
+    }
+    Ok(None)
 }
 
 /// Sets the mode and the model that the configuration asks for.

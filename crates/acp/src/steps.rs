@@ -97,6 +97,18 @@ impl Steps<'_> {
             Err(_) => Err(Halt::Silent { step }),
         }
     }
+
+    /// Waits until the agent has told nothing for a while, at most for the time of a step: one that
+    /// never ends to tell is asked all the same.
+    pub(crate) async fn quiet(&self) -> Result<(), Halt> {
+        let Limits { step_timeout, deadline, cancel, .. } = self.limits;
+        let end = deadline.min(Instant::now() + step_timeout);
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Halt::Cancelled),
+            _ = timeout_at(end, self.connection.quiet()) => Ok(()),
+        }
+    }
 }
 
 /// An agent's error in its own words.

@@ -13,12 +13,17 @@ use serde_json::{Value, json};
 use crate::content::{block_text, tool_text};
 use crate::permissions::{ToolKind, Wish};
 use crate::text::{Excerpt, cut};
+use crate::tokens::chunk_tokens;
 
 /// Bounds on one tool call: its id, title and name; its arguments; its result; the files it names.
 const MAX_WORD_BYTES: usize = 1024;
 const MAX_ARGUMENTS_BYTES: usize = 256 * 1024;
 const MAX_RESULT_BYTES: usize = 64 * 1024;
 const MAX_PATHS: usize = 100;
+const MAX_PATH_BYTES: usize = 4096;
+
+/// Arguments that name a file, besides those with `path` in their name.
+const FILE_KEYS: [&str; 3] = ["file", "filename", "notebook"];
 
 /// What one turn may keep.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +48,8 @@ pub(crate) struct Transcript {
     left_out: u64,
     /// Calls in the order in which they ended.
     ended: Vec<usize>,
+    /// Tokens that the chunks tell of.
+    tokens: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -53,8 +60,11 @@ struct Call {
     kind: ToolKind,
     paths: Vec<PathBuf>,
     names_more: bool,
-    shows_change: bool,
+    /// It shows a change of a file, or was said to be one at some time.
+    changes: bool,
     arguments: Option<Value>,
+    /// Files that its arguments name.
+    inputs: Vec<PathBuf>,
     content: String,
     raw_output: Option<String>,
     failed: bool,
@@ -74,6 +84,7 @@ impl Transcript {
             call_bytes: 0,
             left_out: 0,
             ended: Vec::new(),
+            tokens: 0,
         }
     }
 
@@ -81,28 +92,35 @@ impl Transcript {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => self.say(&chunk),
             SessionUpdate::AgentThoughtChunk(_) => self.interrupted = true,
-            SessionUpdate::ToolCall(call) => {
-                self.interrupted = true;
-                self.call(call.into());
-            }
+            SessionUpdate::ToolCall(call) => self.call(call.into()),
             SessionUpdate::ToolCallUpdate(update) => self.call(update),
             _ => {}
         }
     }
 
     /// What a call that asks for permission is about: what the request tells, and for the rest what
-    /// is known of the call.
-    pub(crate) fn wish(&self, update: ToolCallUpdate) -> Wish {
+    /// is known of the call. The request counts as a report of the call: some agents make no other.
+    pub(crate) fn ask(&mut self, update: ToolCallUpdate) -> Wish {
         let known = self.places.get(&*update.tool_call_id.0).and_then(|&at| self.calls.get(at));
         let mut call = known.cloned().unwrap_or_default();
-        call.take(update.fields);
+        call.take(update.fields.clone());
+        self.call(update);
+        if call.changes {
+            let inputs = std::mem::take(&mut call.inputs);
+            call.name_files(inputs);
+        }
         Wish {
             kind: call.kind,
             title: call.title,
             paths: call.paths,
             names_more: call.names_more,
-            shows_change: call.shows_change,
+            changes: call.changes,
         }
+    }
+
+    /// Tokens that were told of along the way.
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.tokens
     }
 
     /// The claim, and how many tool calls were made.
@@ -117,13 +135,18 @@ impl Transcript {
     }
 
     fn say(&mut self, chunk: &ContentChunk) {
+        self.tokens = self.tokens.saturating_add(chunk_tokens(chunk));
+        let text = block_text(&chunk.content);
+        if text.is_empty() {
+            return;
+        }
         let other = chunk.message_id.is_some() && chunk.message_id != self.message;
         if (self.interrupted || other) && !self.response.is_empty() {
             self.response.push("\n\n");
         }
         self.interrupted = false;
         self.message.clone_from(&chunk.message_id);
-        self.response.push(&block_text(&chunk.content));
+        self.response.push(&text);
     }
 
     fn call(&mut self, update: ToolCallUpdate) {
@@ -135,6 +158,7 @@ impl Transcript {
                 return;
             }
             None => {
+                self.interrupted = true;
                 self.places.insert(id.to_owned(), self.calls.len());
                 self.calls.push(Call { id: id.to_owned(), ..Call::default() });
                 self.calls.len() - 1
@@ -165,6 +189,7 @@ impl Call {
         }
         if let Some(kind) = fields.kind {
             self.kind = kind.into();
+            self.changes |= self.kind.changes_files();
         }
         if let Some(content) = fields.content {
             self.content = tool_text(&content, MAX_RESULT_BYTES);
@@ -175,13 +200,14 @@ impl Call {
                     _ => None,
                 })
                 .collect();
-            self.shows_change |= !diffs.is_empty();
+            self.changes |= !diffs.is_empty();
             self.name_files(diffs);
         }
         if let Some(locations) = fields.locations {
             self.name_files(locations.into_iter().map(|location| location.path));
         }
         if let Some(input) = fields.raw_input {
+            self.inputs = files_of(&input);
             let bytes = input.to_string().len();
             self.arguments = (bytes <= MAX_ARGUMENTS_BYTES).then_some(input);
         }
@@ -203,16 +229,17 @@ impl Call {
             if self.paths.contains(&path) {
                 continue;
             }
-            if self.paths.len() == MAX_PATHS {
+            if self.paths.len() == MAX_PATHS || path.as_os_str().len() > MAX_PATH_BYTES {
                 self.names_more = true;
-                return;
+                continue;
             }
             self.paths.push(path);
         }
     }
 
     fn weigh(&mut self) -> usize {
-        let paths: usize = self.paths.iter().map(|path| path.as_os_str().len()).sum();
+        let paths = self.paths.iter().chain(&self.inputs);
+        let paths: usize = paths.map(|path| path.as_os_str().len()).sum();
         let arguments = self.arguments.as_ref().map_or(0, |value| value.to_string().len());
         let output = self.raw_output.as_ref().map_or(0, String::len);
         self.bytes =
@@ -225,8 +252,9 @@ impl Call {
         self.arguments = None;
         self.content.clear();
         self.raw_output = None;
-        self.names_more |= self.paths.len() > 1;
+        self.names_more |= self.paths.len() > 1 || !self.inputs.is_empty();
         self.paths.truncate(1);
+        self.inputs.clear();
     }
 
     /// The name that the agent tells; else the kind of the call; else its title.
@@ -257,4 +285,18 @@ impl Call {
         });
         ToolCall { id: self.id, name, arguments }
     }
+}
+
+/// The files that the arguments of a call name at the top, by the words that agents have for it. One
+/// too many of them is kept, so that it is seen that there are more.
+fn files_of(input: &Value) -> Vec<PathBuf> {
+    let names_file = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        key.contains("path") || FILE_KEYS.contains(&key.as_str())
+    };
+    let entries = input.as_object().into_iter().flatten();
+    let texts = entries.filter(|(key, _)| names_file(key)).filter_map(|(_, value)| value.as_str());
+    // Longer than any path is as good as one that is too long.
+    let bounded = texts.map(|text| cut(text, 2 * MAX_PATH_BYTES));
+    bounded.filter(|text| !text.is_empty()).take(MAX_PATHS + 1).map(PathBuf::from).collect()
 }

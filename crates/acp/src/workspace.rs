@@ -22,8 +22,13 @@ impl Workspace {
     }
 
     /// `path` relative to the workspace, where it is inside once every link on the way is followed;
-    /// `None` where it is not, or where a link cannot be followed.
+    /// `None` where it is not, or where a link cannot be followed. What only an agent or a shell would
+    /// make a path of (`~/x`, `file:///x`) is not.
     pub(crate) fn inside(&self, path: &Path) -> Option<PathBuf> {
+        let first = path.components().next().map(|first| first.as_os_str().as_encoded_bytes());
+        if first.is_some_and(|first| first.starts_with(b"~") || first.ends_with(b":")) {
+            return None;
+        }
         let real = resolve(&self.root.join(path))?;
         real.strip_prefix(&self.root).ok().map(Path::to_path_buf)
     }
@@ -82,6 +87,10 @@ mod tests {
             ("none/../../secret".to_owned(), None),
             (format!("{text}-other/x"), None),
             ("/etc/passwd".to_owned(), None),
+            ("~/x".to_owned(), None),
+            ("~root/x".to_owned(), None),
+            (format!("file://{text}/x"), None),
+            ("src/~/x:".to_owned(), Some("src/~/x:")),
         ] {
             assert_eq!(
                 workspace.inside(Path::new(&path)).as_deref(),

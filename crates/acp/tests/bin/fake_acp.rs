@@ -2,6 +2,7 @@
 //!
 //! `FAKE_ACP` is the script, `FAKE_ACP_STATE` a folder that outlives the process: `log` holds every
 //! message that was received, `prompts` the number of prompts, `session-*` what was said in a session.
+//! A script of `play` is a recorded conversation whose side of the agent is said again.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,6 +24,9 @@ fn main() {
         std::process::exit(i32::try_from(code).unwrap());
     }
     let mut fake = Fake { script, state, stdin: std::io::stdin().lock() };
+    if let Some(record) = fake.script["play"].as_str().map(fs::read_to_string) {
+        return fake.play(&record.unwrap());
+    }
     while let Some(message) = fake.read() {
         fake.handle(&message);
     }
@@ -46,6 +50,32 @@ impl Fake {
         Some(serde_json::from_str(&line).unwrap())
     }
 
+    /// Hears a message wherever the client said one then, and says what the agent said then; what was
+    /// the folder of the record is the one of today.
+    fn play(&mut self, record: &str) {
+        let mut ids: Vec<(Value, Value)> = Vec::new();
+        let mut folder = String::new();
+        for line in record.lines() {
+            let then: Value = serde_json::from_str(line).unwrap();
+            let (from, mut message) = (then["from"].as_str().unwrap(), then["message"].clone());
+            if from == "client" {
+                let heard = self.read().unwrap();
+                assert_eq!(heard["method"], message["method"]);
+                ids.push((message["id"].clone(), heard["id"].clone()));
+                if let Some(cwd) = heard["params"]["cwd"].as_str() {
+                    cwd.clone_into(&mut folder);
+                }
+                continue;
+            }
+            if message["method"].is_null() {
+                let known = ids.iter().find(|(then, _)| *then == message["id"]).unwrap();
+                message["id"] = known.1.clone();
+            }
+            println!("{}", message.to_string().replace("/tmp/client/work", &folder));
+        }
+        self.read();
+    }
+
     fn handle(&mut self, message: &Value) {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str().unwrap_or_default() {
@@ -58,6 +88,10 @@ impl Fake {
             method @ ("session/load" | "session/resume") => {
                 let session = params["sessionId"].as_str().unwrap();
                 match fs::read_to_string(self.session(session)) {
+                    Ok(said) if self.script["answers_first"] == true => {
+                        respond(id, json!({}));
+                        return replay(session, &said);
+                    }
                     Ok(said) if method == "session/load" => replay(session, &said),
                     Ok(_) => {}
                     Err(_) => return refuse(id, -32002, "Resource not found"),
@@ -176,6 +210,9 @@ impl Fake {
                 let answer = self.request(text(), &json!({ "sessionId": session, "path": "/x" }));
                 say(session, &answer["error"]["code"].to_string());
             }
+            "lines_without_end" => loop {
+                println!("{}", text());
+            },
             "requests_without_end" => loop {
                 let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "fs/read_text_file", "params": {} });
                 println!("{request}");

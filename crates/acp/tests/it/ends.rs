@@ -52,6 +52,17 @@ async fn requests_without_end_are_an_error() {
     assert!(detail.contains("without reading the answers"), "{detail}");
 }
 
+/// Each would be answered with an error, to an agent that does not read.
+#[tokio::test]
+async fn messages_without_sense_are_an_error_within_bounds() {
+    for line in ["{}", r#"{"jsonrpc":"2.0","method":5}"#, r#"{"method":"x","params":{}}"#] {
+        let world = World::new(json!({ "turns": [[{ "lines_without_end": line }]] }));
+        let error = world.attempt(1).await.unwrap_err();
+        let DelegateError::Output { format: "acp", detail } = &error else { panic!("{error}") };
+        assert!(detail.contains("are no messages") && detail.contains(line), "{detail}");
+    }
+}
+
 #[tokio::test]
 async fn another_version_of_the_protocol_is_an_error() {
     for version in [0, 2] {

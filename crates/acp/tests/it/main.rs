@@ -9,6 +9,7 @@
 mod config;
 mod ends;
 mod permissions;
+mod recorded;
 mod sessions;
 mod turns;
 

@@ -25,7 +25,14 @@ async fn the_policy_answers_and_every_answer_is_noted_before_it_is_told() {
     let run = json!({ "toolCallId": "b", "title": "`cargo test`", "kind": "execute" });
     let cases = [
         (edit("in/x"), &ALL[..], "the-allow_once", "rule 1"),
-        (edit("in/x"), &["allow_always", "reject_once"], "the-allow_always", "rule 1"),
+        (edit("in/x"), &["allow_always", "allow_once"], "the-allow_once", "rule 1"),
+        (
+            edit("in/x"),
+            &["allow_always", "reject_once"],
+            "the-reject_once",
+            "can only be allowed for good",
+        ),
+        (edit("in/x"), &["allow_always"], "", "can only be allowed for good"),
         (edit("in/x"), &["reject_once"], "", "rule 1"),
         (edit("/etc/x"), &ALL, "the-reject_once", "outside the workspace"),
         (edit("../x"), &ALL, "the-reject_once", "outside the workspace"),
@@ -90,6 +97,12 @@ async fn what_is_known_of_the_call_counts() {
         ask(json!({ "toolCallId": "c", "kind": "edit",
             "locations": (0..150).map(|n| json!({ "path": format!("f{n}") })).collect::<Vec<_>>() }), &ALL),
         ask(json!({ "toolCallId": "d", "kind": "edit" }), &ALL),
+        ask(json!({ "toolCallId": "e", "kind": "delete", "rawInput": { "filePath": "/etc/x" } }), &ALL),
+        ask(json!({ "toolCallId": "f", "kind": "read", "rawInput": { "path": "/etc/x" } }), &ALL),
+        { "update": { "sessionUpdate": "tool_call", "toolCallId": "g", "title": "Edit", "kind": "edit",
+            "rawInput": { "file_path": "/etc/x" } } },
+        ask(json!({ "toolCallId": "g", "kind": "read" }), &ALL),
+        ask(json!({ "toolCallId": "h", "kind": "edit", "locations": [{ "path": "x".repeat(5_000) }] }), &ALL),
     ]] }));
     let mut config = world.config();
     config.permissions = serde_json::from_value(json!({ "default": "allow" })).unwrap();
@@ -100,7 +113,28 @@ async fn what_is_known_of_the_call_counts() {
         .map(|note| note["permission"]["because"].clone())
         .collect();
     let outside = "outside the workspace";
-    assert_eq!(because, [outside, outside, outside, "too many files to check", "default"]);
+    let many = "too many files to check";
+    assert_eq!(
+        because,
+        [outside, outside, outside, many, "default", outside, "default", outside, many]
+    );
+}
+
+/// Some agents tell of a call for the first time when they ask, and of its end afterwards.
+#[tokio::test]
+async fn a_call_that_is_first_told_of_when_permission_is_asked_is_in_the_claim() {
+    let world = World::new(json!({ "turns": [[
+        { "say": "First." },
+        { "ask": { "toolCall": { "toolCallId": "a", "title": "Write x", "kind": "edit",
+            "rawInput": { "path": "x" } }, "options": [] } },
+        { "update": { "sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "failed" } },
+    ]] }));
+    let answered = world.attempt(1).await.unwrap();
+    let [call] = &answered.claim.tool_calls[..] else { panic!("{answered:?}") };
+    assert_eq!((call.name.as_str(), &call.arguments), ("edit", &json!({ "path": "x" })));
+    assert!(answered.claim.tool_results[0].is_error);
+    assert_eq!(answered.usage.tool_calls, 1);
+    assert!(answered.claim.response.starts_with("First.\n\n"), "{answered:?}");
 }
 
 #[tokio::test]

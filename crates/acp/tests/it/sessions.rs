@@ -52,6 +52,25 @@ async fn an_agent_that_dies_in_a_turn_is_started_again_and_loads_the_session() {
     );
 }
 
+/// As Gemini CLI does.
+#[tokio::test]
+async fn what_is_told_again_behind_the_answer_to_a_load_is_no_claim_either() {
+    let world = World::new(json!({ "load": true, "answers_first": true }));
+    world.attempt(1).await.unwrap();
+    let answered = world.attempt(2).await.unwrap();
+    assert_eq!(answered.claim.response, "s1 heard: No 2.");
+    assert_eq!((answered.claim.tool_calls.len(), answered.usage.tool_calls), (0, 0));
+}
+
+#[tokio::test]
+async fn a_session_is_taken_up_in_silence_where_the_agent_can() {
+    let world = World::new(json!({ "load": true, "resume": true }));
+    world.attempt(1).await.unwrap();
+    world.attempt(2).await.unwrap();
+    assert!(world.methods().contains(&"session/resume".to_owned()));
+    assert!(!world.methods().contains(&"session/load".to_owned()));
+}
+
 #[tokio::test]
 async fn an_agent_that_died_between_two_attempts_is_started_again() {
     let world = World::new(json!({ "load": true, "turns": [[{ "then_die": null }]] }));

@@ -74,7 +74,7 @@ async fn every_way_to_stop_has_its_outcome() {
         ("max_turn_requests", None),
         ("a_new_reason", None),
         ("refusal", Some("delegate_error")),
-        ("cancelled", Some("delegate_cancelled")),
+        ("cancelled", Some("delegate_error")),
     ] {
         let world = World::new(json!({ "turns": [[{ "say": "Some words." }, { "stop": stop }]] }));
         match (world.attempt(1).await, code) {
