@@ -273,6 +273,14 @@ impl<O, R> AgentBuilder<O, R> {
         self
     }
 
+    /// Crashes, restarts and lost delegates that a run survives in all, 0 to 1000. By default 10. A run
+    /// that waits is not interrupted.
+    #[must_use]
+    pub fn max_interruptions(mut self, interruptions: u32) -> Self {
+        self.parts.policy.max_interruptions = interruptions;
+        self
+    }
+
     /// How deep agents may delegate to each other below this one, at most [`MAX_DEPTH`]. By default
     /// [`MAX_DEPTH`].
     #[must_use]

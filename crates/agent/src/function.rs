@@ -53,6 +53,7 @@ mod sealed {
     note = "a verifier is an `async fn` or `fn` whose first argument is the output, `{O}`, by value",
     note = "its further arguments are extractors: `AgentContext`, `ExecutionContext`, `Changes`, \
             `Submission`, `State<T>`",
+    note = "what it captures it must be able to use again: clone it before an `async move` block",
     note = "it returns `Result<R, Reject>`, or another error, where `R` implements `Serialize` and \
             `Deserialize`"
 )]

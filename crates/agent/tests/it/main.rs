@@ -36,6 +36,7 @@ mod counting;
 mod crash;
 mod deferred;
 mod events;
+mod example;
 mod faults;
 mod feedback;
 mod flat;
