@@ -1,5 +1,7 @@
 //! The messages of Anthropic.
 
+use std::borrow::Cow;
+
 use probity_chat::{
     Call, Message, ModelError, ModelRequest, Stop, TokenUsage, ToolChoice, ToolSpec,
 };
@@ -10,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::EndpointConfig;
 use crate::draft::{Draft, DraftCall, unreadable};
 use crate::exchange::{Assemble, cut_short, in_band};
+use crate::name;
 use crate::openai::arguments_text;
 use crate::sse::Event;
 
@@ -21,6 +24,12 @@ pub(crate) const VERSION: &str = "2023-06-01";
 /// model that is still served takes this one.
 pub(crate) const MAX_TOKENS: u32 = 8192;
 
+/// How deep arguments may be nested and go back as they are: servers read JSON up to a depth of 128,
+/// and the request is around them.
+const MAX_DEPTH: usize = 100;
+/// In place of a turn of the user in which no character shows.
+const BLANK: &str = "(nothing)";
+
 /// The body of a request.
 pub(crate) fn body(
     config: &EndpointConfig,
@@ -31,12 +40,13 @@ pub(crate) fn body(
         _ => None,
     });
     let system = system.collect::<Vec<_>>().join("\n\n");
+    let tools = tools(request);
     serde_json::to_vec(&Body {
         model: &config.model,
         stream: config.stream,
         max_tokens: config.max_output_tokens.unwrap_or(MAX_TOKENS),
-        tools: request.tools.iter().map(tool).collect(),
-        tool_choice: tool_choice(request),
+        tool_choice: tool_choice(request, tools.is_empty()),
+        tools,
         system: Some(system).filter(|system| !system.is_empty()),
         messages: turns(request.messages),
         temperature: config.temperature,
@@ -99,7 +109,7 @@ impl Assemble for Reading {
     }
 
     fn finish(self: Box<Self>) -> Result<Draft, ModelError> {
-        if !self.is_done && self.draft.stop.is_none() {
+        if self.draft.stop.is_none() && !(self.is_done && self.draft.has_words()) {
             return Err(cut_short());
         }
         Ok(self.done())
@@ -183,22 +193,24 @@ fn stop(reason: &str) -> Stop {
     }
 }
 
-/// The conversation in turns: user and assistant alternate, results of tools are the user's, and a
-/// text without a character that shows is refused, so it is left out.
+/// The conversation in turns: user and assistant alternate, results of tools are the user's. A text
+/// without a character that shows is refused: the assistant's is left out, the user's is replaced.
 fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in messages {
         let (role, content) = match message {
             Message::System { .. } => continue,
-            Message::User { content } => ("user", text(content).into_iter().collect()),
+            Message::User { content } => {
+                ("user", vec![text(content).unwrap_or(Said::Text { text: BLANK })])
+            }
             Message::Assistant { content, tool_calls } => (
                 "assistant",
                 text(content).into_iter().chain(tool_calls.iter().map(use_of)).collect(),
             ),
             Message::Tool { call_id, content, is_error, .. } => {
                 let content = Some(content.as_str()).filter(|content| !content.is_empty());
-                let result =
-                    Said::ToolResult { tool_use_id: call_id, content, is_error: *is_error };
+                let tool_use_id = name::of_call(call_id);
+                let result = Said::ToolResult { tool_use_id, content, is_error: *is_error };
                 ("user", vec![result])
             }
         };
@@ -216,31 +228,80 @@ fn text(text: &str) -> Option<Said<'_>> {
 }
 
 fn use_of(call: &Call) -> Said<'_> {
-    Said::ToolUse { id: &call.id, name: &call.name, input: Input::of(&call.arguments) }
+    let (id, name) = (name::of_call(&call.id), name::of_tool(&call.name));
+    Said::ToolUse { id, name, input: Input::of(&call.arguments) }
 }
 
 impl<'a> Input<'a> {
-    /// The protocol wants an object. What is none goes back as the text that it is, under the key
-    /// that Anthropic names for it.
+    /// The protocol wants an object. What is none, or none that a server can read, goes back as the
+    /// text that it is, under the key that Anthropic names for it.
     fn of(arguments: &'a str) -> Self {
         if arguments.trim().is_empty() {
             return Self::Empty {};
         }
         match serde_json::from_str::<&RawValue>(arguments) {
-            Ok(raw) if raw.get().starts_with('{') => Self::Object(raw),
+            Ok(raw) if is_readable(raw.get()) => Self::Object(raw),
             _ => Self::Text { text: arguments },
         }
     }
 }
 
-fn tool(spec: &ToolSpec) -> ToolEntry<'_> {
-    let (name, description) = (&spec.name, &spec.description);
-    ToolEntry { name, description, input_schema: &spec.parameters }
+/// Whether JSON is an object that any server can read: a number out of range, half of a character or
+/// too many brackets are legal and refused.
+fn is_readable(json: &str) -> bool {
+    depth(json) <= MAX_DEPTH && serde_json::from_str::<Map<String, Value>>(json).is_ok()
 }
 
-fn tool_choice(request: &ModelRequest<'_>) -> Option<Value> {
+/// How deep the brackets of valid JSON are nested.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut is_text, mut is_escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' | b'[' => {
+                depth = depth.saturating_add(1);
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The tools that may be called. Where there are none and calls were made, those that were called:
+/// the protocol takes no calls without their tools.
+fn tools<'a>(request: &ModelRequest<'a>) -> Vec<ToolEntry<'a>> {
+    if !request.tools.is_empty() {
+        return request.tools.iter().map(tool).collect();
+    }
+    let calls = request.messages.iter().flat_map(|message| match message {
+        Message::Assistant { tool_calls, .. } => tool_calls.as_slice(),
+        _ => &[],
+    });
+    let mut tools: Vec<ToolEntry<'a>> = Vec::new();
+    for name in calls.map(|call| name::of_tool(&call.name)) {
+        if tools.iter().all(|tool| tool.name != name) {
+            let input_schema = Cow::Owned(json!({ "type": "object" }));
+            tools.push(ToolEntry { name, description: "Not there any more.", input_schema });
+        }
+    }
+    tools
+}
+
+fn tool(spec: &ToolSpec) -> ToolEntry<'_> {
+    let (name, description) = (Cow::Borrowed(spec.name.as_str()), spec.description.as_str());
+    ToolEntry { name, description, input_schema: Cow::Borrowed(&spec.parameters) }
+}
+
+fn tool_choice(request: &ModelRequest<'_>, names_none: bool) -> Option<Value> {
     match request.tool_choice {
-        ToolChoice::Auto | ToolChoice::None if request.tools.is_empty() => None,
+        ToolChoice::Auto | ToolChoice::None if names_none => None,
+        ToolChoice::Auto if request.tools.is_empty() => Some(json!({ "type": "none" })),
         ToolChoice::Auto => Some(json!({ "type": "auto" })),
         ToolChoice::None => Some(json!({ "type": "none" })),
         ToolChoice::Required => Some(json!({ "type": "any" })),
@@ -278,12 +339,12 @@ enum Said<'a> {
         text: &'a str,
     },
     ToolUse {
-        id: &'a str,
-        name: &'a str,
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
         input: Input<'a>,
     },
     ToolResult {
-        tool_use_id: &'a str,
+        tool_use_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<&'a str>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -304,9 +365,9 @@ enum Input<'a> {
 
 #[derive(Serialize)]
 struct ToolEntry<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Cow<'a, Value>,
 }
 
 #[derive(Deserialize)]

@@ -34,6 +34,11 @@ impl Draft {
         Ok(self.calls.push_mut(call))
     }
 
+    /// Whether anything was said or called.
+    pub(crate) const fn has_words(&self) -> bool {
+        !self.text.is_empty() || !self.calls.is_empty()
+    }
+
     /// The finished reply. A call without an id of its own gets one that is made of the `number` of
     /// the model's call and its place, so that it is the same every time.
     pub(crate) fn finish(self, number: u32) -> Result<ModelReply, ModelError> {

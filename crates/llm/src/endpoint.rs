@@ -32,13 +32,13 @@ pub enum Api {
 }
 
 /// Where a model is and how it is asked.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfig {
     /// The language of the server.
     pub api: Api,
     /// What its paths stand behind, such as `https://api.openai.com/v1` or
-    /// `https://api.anthropic.com/v1`. A query is kept.
+    /// `https://api.anthropic.com/v1`. A query is kept, and not shown: some servers take a key there.
     pub base_url: String,
     /// The name of the model, as the server knows it; sent as it is.
     pub model: String,
@@ -48,7 +48,7 @@ pub struct EndpointConfig {
     /// Whether the answer is asked for as a stream. The reply is the same.
     #[serde(default)]
     pub stream: bool,
-    /// Left to the server where absent.
+    /// 0 to 2, for Anthropic 0 to 1. Left to the server where absent.
     #[serde(default)]
     pub temperature: Option<f64>,
     /// Longest answer, in tokens. Absent, it is left to an OpenAI-compatible server and 8192 for
@@ -135,8 +135,12 @@ impl EndpointConfig {
         if self.max_output_tokens == Some(0) {
             return out("max_output_tokens", "at least 1");
         }
-        if self.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
-            return out("temperature", "0 to 2");
+        let (hottest, bounds) = match self.api {
+            Api::OpenAi => (2.0, "0 to 2"),
+            Api::Anthropic => (1.0, "0 to 1"),
+        };
+        if self.temperature.is_some_and(|t| !(0.0..=hottest).contains(&t)) {
+            return out("temperature", bounds);
         }
         let is_sendable = |key: &Secret| {
             !key.expose().is_empty() && key.expose().bytes().all(|byte| byte.is_ascii_graphic())
@@ -292,6 +296,30 @@ impl EndpointError {
             Self::Unusable { .. } => "model_endpoint_unusable",
         }
     }
+}
+
+impl fmt::Debug for EndpointConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EndpointConfig")
+            .field("api", &self.api)
+            .field("base_url", &shown(&self.base_url))
+            .field("model", &self.model)
+            .field("key", &self.key)
+            .field("stream", &self.stream)
+            .field("temperature", &self.temperature)
+            .field("max_output_tokens", &self.max_output_tokens)
+            .field("timeout_ms", &self.timeout_ms)
+            .field("max_reply_bytes", &self.max_reply_bytes)
+            .finish()
+    }
+}
+
+/// A base URL without the parts that may hold a key.
+fn shown(base_url: &str) -> String {
+    let Ok(url) = Url::parse(base_url) else { return "no URL".to_owned() };
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
 impl fmt::Debug for Endpoint {

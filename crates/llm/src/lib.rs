@@ -5,7 +5,8 @@
 //! the caller's business.
 //!
 //! **Nothing is improved.** The arguments of a call keep the bytes that the model wrote, also where
-//! they are not JSON, and go back to the model as it wrote them. Text is not trimmed. A stream and a
+//! they are not JSON, and go back to the model as it wrote them. Only what a server would refuse is
+//! sent back in other letters: names that no tool can have, ids that are not the server's own. Text is not trimmed. A stream and a
 //! whole answer of the same content are the same reply.
 //!
 //! **Nothing is unbounded.** A call ends after [`EndpointConfig::timeout_ms`]; what a server sends is
@@ -30,6 +31,7 @@ mod anthropic;
 mod draft;
 mod endpoint;
 mod exchange;
+mod name;
 mod openai;
 mod secret;
 mod sse;

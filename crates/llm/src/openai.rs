@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::EndpointConfig;
 use crate::draft::{Draft, DraftCall, unreadable};
 use crate::exchange::{Assemble, cut_short, in_band};
+use crate::name;
 use crate::sse::Event;
 
 /// Where a conversation is posted, behind the base URL.
@@ -76,7 +77,8 @@ impl Assemble for Reading {
 
     fn finish(self: Box<Self>) -> Result<Draft, ModelError> {
         // Some servers end without `[DONE]`; the reason to stop ends the answer as well.
-        if !self.is_done && self.draft.stop.is_none() {
+        // One that says nothing and gives no reason is a server's trouble.
+        if self.draft.stop.is_none() && !(self.is_done && self.draft.has_words()) {
             return Err(cut_short());
         }
         let mut draft = self.draft;
@@ -105,7 +107,7 @@ impl Reading {
         };
         // Some servers send an empty one with every piece.
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-            self.draft.stop = Some(stop(&reason));
+            self.draft.stop = Some(stop(&reason)?);
         }
         match (choice.message, choice.delta) {
             (Some(said), _) => self.said(said, true).map(|()| true),
@@ -171,11 +173,16 @@ pub(crate) fn arguments_text(arguments: &RawValue) -> Cow<'_, str> {
     }
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> Result<Stop, ModelError> {
     match reason {
-        "length" => Stop::Length,
-        "content_filter" => Stop::Filter,
-        _ => Stop::End,
+        "length" | "model_length" | "max_tokens" => Ok(Stop::Length),
+        "content_filter" => Ok(Stop::Filter),
+        "error" | "insufficient_system_resource" => Err(ModelError::Transient {
+            status: None,
+            message: format!("the provider broke the answer off: {reason}"),
+            retry_after_ms: None,
+        }),
+        _ => Ok(Stop::End),
     }
 }
 
@@ -200,7 +207,7 @@ fn entry(message: &Message) -> Entry<'_> {
 }
 
 fn call_entry(call: &Call) -> CallEntry<'_> {
-    let function = FunctionEntry { name: &call.name, arguments: &call.arguments };
+    let function = FunctionEntry { name: name::of_tool(&call.name), arguments: &call.arguments };
     CallEntry { id: &call.id, kind: "function", function }
 }
 
@@ -273,7 +280,7 @@ struct CallEntry<'a> {
 
 #[derive(Serialize)]
 struct FunctionEntry<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: &'a str,
 }
 

@@ -30,6 +30,18 @@ fn what_cannot_be_used_is_refused() {
     assert_eq!(code(|it| it.temperature = Some(2.5)), range);
     assert_eq!(code(|it| it.temperature = Some(f64::NAN)), range);
     assert_eq!(code(|it| it.model = String::new()), range);
+    let warm = |it: &mut EndpointConfig| (it.api, it.temperature) = (Api::Anthropic, Some(1.5));
+    assert_eq!(code(warm), range);
+}
+
+#[test]
+fn what_may_be_a_key_in_a_url_is_not_shown() {
+    for base in ["https://llm.example/v1?key=sk-1", "https://me:sk-1@llm.example/v1", "sk-1"] {
+        let mut config = config();
+        config.base_url = base.to_owned();
+        assert!(!format!("{config:?}").contains("sk-1"), "{config:?}");
+    }
+    assert!(format!("{:?}", config()).contains("https://llm.example/v1"));
 }
 
 #[test]

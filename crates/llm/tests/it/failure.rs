@@ -122,6 +122,39 @@ async fn an_answer_without_its_parts_is_none() {
     }
 }
 
+/// A stream that ends as it should and says nothing is a provider's trouble, not an answer.
+#[tokio::test]
+async fn an_end_without_an_answer_is_none() {
+    let table = [
+        (Api::OpenAi, "data: [DONE]\n\n"),
+        (Api::OpenAi, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: [DONE]\n\n"),
+        (Api::Anthropic, "data: {\"type\":\"message_stop\"}\n\n"),
+        (
+            Api::Anthropic,
+            "data: {\"type\":\"message_start\"}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+        ),
+    ];
+    for (api, body) in table {
+        let answer = Answer::raw(200, "text/event-stream", body);
+        assert_eq!(kind(ask((api, true), answer).await), Kind::Transient(None, None), "{body}");
+    }
+}
+
+/// What was said until then is not the answer.
+#[tokio::test]
+async fn an_answer_that_the_provider_broke_off_is_none() {
+    for reason in ["error", "insufficient_system_resource"] {
+        let choice = format!(r#"{{"delta":{{"content":"hi"}},"finish_reason":"{reason}"}}"#);
+        let stream = format!("data: {{\"choices\":[{choice}]}}\n\ndata: [DONE]\n\n");
+        let whole = format!(r#"{{"choices":[{}]}}"#, choice.replace("delta", "message"));
+        for (kind_of, body) in [("text/event-stream", stream), ("application/json", whole)] {
+            let answer = Answer::raw(200, kind_of, body);
+            let result = ask((Api::OpenAi, true), answer).await;
+            assert_eq!(kind(result), Kind::Transient(None, None), "{reason}, {kind_of}");
+        }
+    }
+}
+
 /// A server that sends an empty reason to stop with every piece has not said that it stopped.
 #[tokio::test]
 async fn an_empty_reason_to_stop_is_none() {

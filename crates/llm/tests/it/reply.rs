@@ -109,6 +109,11 @@ async fn the_habits_of_servers_are_understood() {
             ModelReply { stop: Stop::Filter, ..ModelReply::text("no") },
         ),
         (
+            "another word for the longest length",
+            whole(r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"model_length"}]}"#),
+            ModelReply { stop: Stop::Length, ..ModelReply::text("hi") },
+        ),
+        (
             "no [DONE] and no last empty line",
             Answer::raw(
                 200,

@@ -214,3 +214,96 @@ async fn a_model_without_a_limit_gets_the_default_of_its_language() {
         assert_eq!(server.received()[0].body["max_tokens"], expected);
     }
 }
+
+/// The one assistant message of a conversation in which these calls were made and answered.
+async fn after_calls(api: Api, calls: Vec<Call>) -> Value {
+    let answers: Vec<_> = calls.iter().map(|call| tool_message(&call.id, "no", true)).collect();
+    let mut asked = question();
+    asked.messages.push(Message::Assistant { content: String::new(), tool_calls: calls });
+    asked.messages.extend(answers);
+    let mut body = sent(api, false, &asked).await.body;
+    body.pointer_mut("/messages/1").unwrap().take()
+}
+
+#[tokio::test]
+async fn names_that_a_model_made_up_are_sent_back_as_servers_take_them() {
+    let long = "x".repeat(70);
+    for (name, expected) in [
+        ("multi_tool_use.parallel", "multi_tool_use_parallel"),
+        ("wetter für", "wetter_f_r"),
+        (long.as_str(), &long[..64]),
+        ("", "_"),
+        ("legal-1", "legal-1"),
+    ] {
+        let called = || vec![Call { name: name.to_owned(), ..written("a1", "{}") }];
+        let said = after_calls(Api::OpenAi, called()).await;
+        assert_eq!(said["tool_calls"][0]["function"]["name"], expected);
+        let said = after_calls(Api::Anthropic, called()).await;
+        assert_eq!(said["content"][0]["name"], expected);
+    }
+}
+
+#[tokio::test]
+async fn ids_of_other_providers_are_sent_to_anthropic_as_it_takes_them() {
+    let ids = ["a.b", "a:b", "functions.weather:0", "ä", "legal_id-1"];
+    let called = || ids.iter().map(|id| written(id, "{}")).collect::<Vec<_>>();
+    let said = after_calls(Api::OpenAi, called()).await;
+    for (place, id) in ids.iter().enumerate() {
+        assert_eq!(said["tool_calls"][place]["id"], *id);
+    }
+    // That the results name the same ids, and no two calls one, is the server's rule.
+    let said = after_calls(Api::Anthropic, called()).await;
+    assert_eq!(said["content"][0]["id"], "id-612e62");
+    assert_eq!(said["content"][4]["id"], "legal_id-1");
+}
+
+#[tokio::test]
+async fn arguments_that_a_server_cannot_read_are_sent_to_anthropic_as_text() {
+    let deep = |depth: usize| format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
+    for (arguments, is_object) in [
+        (deep(100), true),
+        (deep(125), false),
+        (deep(2000), false),
+        (r#"{"a":"\ud800"}"#.to_owned(), false),
+        (r#"{"a":"[[[\"{{{","b":1,"b":2}"#.to_owned(), true),
+    ] {
+        let said = after_calls(Api::Anthropic, vec![written("a1", &arguments)]).await;
+        let text = &said["content"][0]["input"]["INVALID_JSON"];
+        assert_eq!(text.is_null(), is_object, "{arguments}");
+        assert!(is_object || *text == json!(arguments));
+        let said = after_calls(Api::OpenAi, vec![written("a1", &arguments)]).await;
+        assert_eq!(said["tool_calls"][0]["function"]["arguments"], json!(arguments));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_with_calls_goes_on_without_tools() {
+    let mut asked = conversation();
+    asked.tools.clear();
+    for api in [Api::OpenAi, Api::Anthropic] {
+        let body = sent(api, false, &asked).await.body;
+        let names: Vec<_> =
+            body["tools"].as_array().into_iter().flatten().map(|tool| &tool["name"]).collect();
+        match api {
+            Api::OpenAi => assert_eq!((names.len(), body.get("tool_choice")), (0, None)),
+            // It takes no calls without their tools, so they are named and none may be called.
+            Api::Anthropic => {
+                assert_eq!(names, ["weather"]);
+                assert_eq!(body["tool_choice"], json!({ "type": "none" }));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_without_a_character_that_shows_are_sent_as_a_turn_all_the_same() {
+    let said = |text: &str| Message::Assistant { content: text.to_owned(), tool_calls: vec![] };
+    for messages in [vec![user("")], vec![user("Go."), said("Done."), user(" \n")]] {
+        let turns = messages.len();
+        let asked = Asked::new("run-1", messages).unwrap();
+        for api in [Api::OpenAi, Api::Anthropic] {
+            let body = sent(api, false, &asked).await.body;
+            assert_eq!(body["messages"].as_array().map(Vec::len), Some(turns), "{body}");
+        }
+    }
+}

@@ -191,6 +191,11 @@ fn check_uses<'a>(
                 }
                 let id = text(block, "id").filter(|id| !id.is_empty());
                 let id = id.ok_or(format!("{at}.tool_use.id: Field required"))?;
+                if !id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+                    return Err(format!(
+                        "{at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+                    ));
+                }
                 if !seen.insert(id) {
                     return Err(format!("{at}: `tool_use` ids must be unique"));
                 }

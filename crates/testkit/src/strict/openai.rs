@@ -4,6 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+/// Longest id of a call, in characters.
+const MAX_ID_CHARS: usize = 40;
+
 /// Top-level arguments that the endpoint knows.
 const ARGUMENTS: [&str; 30] = [
     "audio",
@@ -232,6 +235,13 @@ fn check_assistant<'a>(
         }
         let id = text(call, "id").filter(|id| !id.is_empty());
         let id = id.ok_or(format!("Missing required parameter: '{at}.id'."))?;
+        let length = id.chars().count();
+        if length > MAX_ID_CHARS {
+            return Err(format!(
+                "Invalid '{at}.id': string too long. Expected a string with maximum length \
+                 {MAX_ID_CHARS}, but got a string with length {length} instead."
+            ));
+        }
         if !seen.insert(id) {
             return Err(format!("Duplicate value for '{at}.id': '{id}'."));
         }

@@ -35,7 +35,7 @@ async fn every_violation_is_refused() {
     let at = |list: &str, rest: &str| format!("{list}/{rest}");
     let again = json!({ "type": "tool_result", "tool_use_id": "a", "content": "1" });
     let alone = json!([{ "type": "text", "text": "t" }]);
-    let table: [(String, Value, &str); 27] = [
+    let table: [(String, Value, &str); 28] = [
         ("/model".into(), Value::Null, "model: Field required"),
         ("/max_tokens".into(), Value::Null, "max_tokens"),
         ("/max_tokens".into(), json!(0), "max_tokens"),
@@ -53,6 +53,7 @@ async fn every_violation_is_refused() {
         (at(uses, "0/text"), json!(" \n"), "non-whitespace text"),
         (at(uses, "1/input"), json!("{}"), "valid dictionary"),
         (at(uses, "1/id"), Value::Null, "id: Field required"),
+        (at(uses, "1/id"), json!("functions.f:0"), "id: String should match pattern"),
         (at(uses, "2/id"), json!("a"), "must be unique"),
         (at(uses, "1/name"), json!("a b"), "pattern"),
         (results.into(), alone, "without `tool_result` blocks immediately after: a, b"),

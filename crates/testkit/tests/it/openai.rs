@@ -31,7 +31,7 @@ async fn every_violation_is_refused_and_costs_no_answer() {
     let body = legal();
     assert_eq!(openai(&server, &body).await.status, 200);
     let tool = json!({ "type": "function", "function": { "name": "f" } });
-    let table: [(&str, Value, &str); 31] = [
+    let table: [(&str, Value, &str); 32] = [
         ("/model", Value::Null, "you must provide a model"),
         ("/oops", json!(1), "Unrecognized request argument supplied: oops"),
         ("/stream", json!("yes"), "'stream'"),
@@ -55,6 +55,7 @@ async fn every_violation_is_refused_and_costs_no_answer() {
         ("/messages/2/tool_calls", json!([]), "not empty"),
         ("/messages/2/tool_calls/0/type", Value::Null, "tool_calls[0].type"),
         ("/messages/2/tool_calls/0/id", Value::Null, "tool_calls[0].id"),
+        ("/messages/2/tool_calls/0/id", json!("x".repeat(41)), "maximum length 40"),
         ("/messages/2/tool_calls/1/id", json!("a"), "Duplicate value"),
         ("/messages/2/tool_calls/0/function/arguments", json!({}), "arguments"),
         ("/messages/2/tool_calls/0/function/name", json!("a b"), "pattern"),
