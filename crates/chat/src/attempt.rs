@@ -82,7 +82,8 @@ impl<'a> Attempt<'a> {
         let turn = self.request.turn;
         match &self.delegate.config.output {
             Some(output) => {
-                let output = reply.tool_calls.iter().find_map(|call| handed_in(output, call))?;
+                let whole = whole_calls(reply.stop, &reply.tool_calls);
+                let output = whole.iter().find_map(|call| handed_in(output, call))?;
                 let claim = self.conversation.claim(turn, reply.text.clone());
                 Some(Claim { output: Some(output), ..claim })
             }
@@ -115,7 +116,9 @@ impl<'a> Attempt<'a> {
 
     /// An answer that was cut or withheld is none, unless a call in it came through whole.
     fn check_stop(&self, stop: Stop) -> Result<(), DelegateError> {
-        let is_whole = |call: &Call| self.delegate.tools.admit(&call.name, &call.arguments).is_ok();
+        let is_whole = |call: &Call| {
+            !self.is_stump(call) && self.delegate.tools.admit(&call.name, &call.arguments).is_ok()
+        };
         let (code, message) = match stop {
             Stop::End => return Ok(()),
             Stop::Length if self.conversation.open().iter().any(|open| is_whole(&open.call)) => {
@@ -206,6 +209,13 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// Whether a call of the last answer is what was left of one where the answer was cut.
+    fn is_stump(&self, call: &Call) -> bool {
+        let open = self.conversation.open();
+        let is_last = open.last().is_some_and(|open| open.call.id == call.id);
+        is_last && self.conversation.unheeded().is_some_and(|stop| is_stump(stop, call))
+    }
+
     fn is_output(&self, call: &Call) -> bool {
         self.delegate.config.output.is_some() && call.name == FINAL_OUTPUT
     }
@@ -222,6 +232,20 @@ impl<'a> Attempt<'a> {
         self.request.notes.keep(kept).await?;
         self.spent.tool_calls = self.spent.tool_calls.saturating_add(tool_calls);
         Ok(self.conversation.apply(self.request.turn, note)?)
+    }
+}
+
+/// Whether the last call of an answer is what was left of it where the answer was cut: only its name
+/// arrived, which reads as a call without arguments.
+fn is_stump(stop: Stop, last: &Call) -> bool {
+    stop == Stop::Length && matches!(last.arguments.trim(), "" | "{}")
+}
+
+/// The calls of an answer, without what was left of the last one where it was cut.
+fn whole_calls(stop: Stop, calls: &[Call]) -> &[Call] {
+    match calls.split_last() {
+        Some((last, whole)) if is_stump(stop, last) => whole,
+        _ => calls,
     }
 }
 

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::{Call, ChatNote, FINAL_OUTPUT, GivenAnswer, Message, ModelReply, Stop, ToolOutput};
 
-/// The longest id of a call that is kept as its provider made it, in bytes.
-const MAX_CALL_ID_BYTES: usize = 128;
+/// The longest id of a call that is kept as its provider made it, in bytes: the longest that OpenAI
+/// takes back.
+const MAX_CALL_ID_BYTES: usize = 40;
 
 /// In place of an answer without text or calls: providers refuse a message that says nothing.
 const SILENCE: &str = "(no answer)";
@@ -173,13 +174,13 @@ impl Conversation {
         note
     }
 
-    /// Gives calls ids that name them in the whole run: an id that is missing, too long or was used
-    /// before is replaced. Some providers count from zero in every answer.
+    /// Gives calls ids that name them in the whole run: an id that is missing, too long, of odd
+    /// characters or was used before is replaced. Some providers count from zero in every answer.
     pub(crate) fn name_calls(&self, calls: &mut [Call]) {
         let mut fresh: HashSet<String> = HashSet::new();
         for (index, call) in calls.iter_mut().enumerate() {
             let is_used = self.call_ids.contains(&call.id) || fresh.contains(&call.id);
-            if call.id.is_empty() || call.id.len() > MAX_CALL_ID_BYTES || is_used {
+            if !is_legal_id(&call.id) || is_used {
                 call.id = format!("call-{}-{index}", self.model_calls);
             }
             while self.call_ids.contains(&call.id) || fresh.contains(&call.id) {
@@ -271,6 +272,12 @@ impl OpenCall {
             CallState::Announced | CallState::Parked { .. } | CallState::Resumed { .. } => None,
         }
     }
+}
+
+/// Whether an id is kept. `#` is not: it is what sets the waits of one call apart.
+fn is_legal_id(id: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
+    (1..=MAX_CALL_ID_BYTES).contains(&id.len()) && id.bytes().all(is_legal)
 }
 
 fn reported(call: &Call) -> ToolCall {

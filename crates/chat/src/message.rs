@@ -44,7 +44,8 @@ pub enum Message {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The provider's id of the call.
+    /// The id of the call: the provider's, unless that does not name the call in the whole run, is
+    /// longer than 40 bytes or holds `#` or anything but visible ASCII.
     pub id: String,
     /// The tool's name.
     pub name: String,

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::{Message, ModelReply, ToolOutput};
 
+/// The longest note, in bytes: what [`Note::content`] may be.
+const MAX_NOTE_BYTES: usize = 16 * 1024 * 1024;
+
 /// One note of a conversation. The conversation is a fold over them: [`crate::Conversation`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case", deny_unknown_fields)]
@@ -67,13 +70,18 @@ impl ChatNote {
     /// The note as it is kept, with what was spent on what it tells of.
     ///
     /// # Errors
-    /// [`NoteError::Unreadable`] if it cannot be written as JSON.
+    /// [`NoteError::TooLarge`] beyond 16 MiB; [`NoteError::Unreadable`] if it cannot be written as
+    /// JSON.
     pub fn encode(&self, usage: Usage) -> Result<Note, NoteError> {
         let kind = match self {
             Self::Model { .. } => NoteKind::Model,
             Self::Tool { .. } | Self::Parked { .. } | Self::Resumed { .. } => NoteKind::Tool,
         };
         let content = serde_json::to_vec(self).map_err(unreadable)?;
+        let (bytes, max_bytes) = (content.len(), MAX_NOTE_BYTES);
+        if bytes > max_bytes {
+            return Err(NoteError::TooLarge { bytes, max_bytes });
+        }
         Ok(Note { kind, content, usage })
     }
 

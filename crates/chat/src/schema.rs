@@ -1,8 +1,6 @@
 //! JSON schemas of arguments and outputs.
 
-use std::fmt::Write;
-
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::cut;
@@ -15,6 +13,10 @@ const MAX_VIOLATION_BYTES: usize = 400;
 
 /// The longest text about all of them, in bytes.
 const MAX_TEXT_BYTES: usize = 3 * 1024;
+
+/// The longest text of which all violations are looked for, in bytes: they are found together, and
+/// those of a long text take many times its memory.
+const MAX_FULLY_TOLD_BYTES: usize = 64 * 1024;
 
 /// Compiles the schema of an object. Patterns run in linear time, and nothing is fetched.
 ///
@@ -41,7 +43,12 @@ pub(crate) fn read(validator: &Validator, text: &str) -> Result<Value, String> {
     if !value.is_object() {
         return Err("not a JSON object".to_owned());
     }
-    check(validator, &value)?;
+    if text.len() > MAX_FULLY_TOLD_BYTES {
+        let first = validator.validate(&value);
+        first.map_err(|error| format!("it does not fit the schema, first:{}", line(&error)))?;
+    } else {
+        check(validator, &value)?;
+    }
     Ok(value)
 }
 
@@ -49,23 +56,28 @@ pub(crate) fn read(validator: &Validator, text: &str) -> Result<Value, String> {
 ///
 /// # Errors
 /// At most 20 violations, one per line, in at most 3 KiB.
-pub(crate) fn check(validator: &Validator, value: &Value) -> Result<(), String> {
+fn check(validator: &Validator, value: &Value) -> Result<(), String> {
     if validator.is_valid(value) {
         return Ok(());
     }
     let mut text = "it does not fit the schema:".to_owned();
     for (n, error) in validator.iter_errors(value).take(MAX_VIOLATIONS + 1).enumerate() {
-        let words = error.to_string();
-        let words = cut::at_the_end(&words, MAX_VIOLATION_BYTES);
-        let place = error.instance_path().to_string();
-        let place = cut::at_the_end(&place, MAX_VIOLATION_BYTES);
-        let place = if place.is_empty() { "the root" } else { &place };
-        if n == MAX_VIOLATIONS || text.len() + place.len() + words.len() > MAX_TEXT_BYTES {
+        let line = line(&error);
+        if n == MAX_VIOLATIONS || text.len() + line.len() > MAX_TEXT_BYTES {
             text.push_str("\n- and more");
             break;
         }
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n- at {place}: {words}");
+        text.push_str(&line);
     }
     Err(text)
+}
+
+/// A violation as a line of a list.
+fn line(error: &ValidationError<'_>) -> String {
+    let words = error.to_string();
+    let words = cut::at_the_end(&words, MAX_VIOLATION_BYTES);
+    let place = error.instance_path().to_string();
+    let place = cut::at_the_end(&place, MAX_VIOLATION_BYTES);
+    let place = if place.is_empty() { "the root" } else { &place };
+    format!("\n- at {place}: {words}")
 }

@@ -76,7 +76,7 @@ pub struct ToolContext {
     pub turn: Turn,
     /// 1-based attempt.
     pub attempt: u32,
-    /// The provider's id of the call. With the run it names the call, also when it is repeated.
+    /// The id of the call. With the run it names the call, also when it is repeated.
     pub call_id: String,
     /// An earlier run of this call was interrupted.
     pub is_replay: bool,
@@ -117,12 +117,13 @@ pub enum Wait {
     Sleep(Duration),
     /// A time to come, in milliseconds since the Unix epoch.
     Until(u64),
-    /// The next time that a cron expression of five fields names, in a time zone of the IANA
-    /// database; `UTC` where none is given.
+    /// The next time that a cron expression of five fields names. One that names none within 40
+    /// years, or cannot be read, is the failure of the call.
     Cron {
         /// The expression.
         expression: String,
-        /// The zone.
+        /// `UTC`, which is meant where none is given, or an offset such as `+02:00`; names of places
+        /// are not known.
         timezone: Option<String>,
     },
     /// Somebody's answer.

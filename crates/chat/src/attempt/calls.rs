@@ -19,6 +19,11 @@ const MAX_CALLS: usize = 128;
 
 const TOO_MANY: &str = "not executed: too many calls in one answer; call it again";
 
+const CUT: &str = "not executed: the answer was cut in this call; call it again";
+
+/// The longest text of a tool that ends the attempt, in bytes.
+const MAX_FATAL_BYTES: usize = 4 * 1024;
+
 const BUDGET_USED_UP: &str = "not executed: budget used up: hand in your output";
 
 const ANOTHER_WAITS: &str = "not done: another call of the same answer waits; call it again";
@@ -45,11 +50,13 @@ impl Attempt<'_> {
             if matches!(open.state, CallState::Ran(_) | CallState::Given(_)) {
                 continue;
             }
-            if self.is_output(&open.call) {
+            if index >= MAX_CALLS {
+                self.conversation.give(&open.call.id, ToolOutput::error(TOO_MANY));
+            } else if self.is_output(&open.call) && self.is_stump(&open.call) {
+                self.conversation.give(&open.call.id, ToolOutput::error(CUT));
+            } else if self.is_output(&open.call) {
                 let words = self.invalid_output(&open.call.arguments);
                 self.conversation.give(&open.call.id, ToolOutput::error(words));
-            } else if index >= MAX_CALLS {
-                self.conversation.give(&open.call.id, ToolOutput::error(TOO_MANY));
             } else if left == Some(0) {
                 self.conversation.give(&open.call.id, ToolOutput::error(BUDGET_USED_UP));
             } else {
@@ -78,6 +85,10 @@ impl Attempt<'_> {
 
     /// How a call is made; `None` if it was answered instead.
     async fn plan(&mut self, mut open: OpenCall) -> Result<Option<Planned>, DelegateError> {
+        if self.is_stump(&open.call) {
+            self.count(&open, CUT.to_owned());
+            return Ok(None);
+        }
         let (tool, arguments) =
             match self.delegate.tools.admit(&open.call.name, &open.call.arguments) {
                 Ok(admitted) => admitted,
@@ -163,6 +174,7 @@ impl Attempt<'_> {
                 }
                 Err(ToolError::Fatal { message }) => {
                     self.finished(&open, true);
+                    let message = cut::at_the_end(&message, MAX_FATAL_BYTES);
                     let message = format!("the tool `{}` gave up: {message}", open.call.name);
                     return Err(DelegateError::Failed { message });
                 }

@@ -34,8 +34,9 @@ impl Attempt<'_> {
             return;
         }
         let prompt = &self.request.prompt;
-        let words = prompt.rewritten.as_deref().or(prompt.correction.as_deref()).unwrap_or(GO_ON);
-        let words = words.to_owned();
+        let words = prompt.rewritten.as_deref().or(prompt.correction.as_deref());
+        // Providers refuse a message that says nothing.
+        let words = words.filter(|words| !words.trim().is_empty()).unwrap_or(GO_ON).to_owned();
         if !self.answer_submission(&words) {
             self.conversation.tell(Message::User { content: words });
         }

@@ -112,6 +112,26 @@ async fn calls_that_cannot_be_made_are_answered_and_counted() {
     assert_eq!(claim.tool_calls[2].arguments, json!("{"), "what is no JSON is kept as text");
 }
 
+/// All violations of a long value would take many times its memory.
+#[tokio::test]
+async fn of_long_arguments_the_first_violation_is_told() {
+    let spec = ToolSpec {
+        parameters: json!({
+            "type": "object",
+            "properties": { "a": { "type": "array", "items": { "type": "string" } } },
+        }),
+        ..any("list")
+    };
+    let list: Arc<dyn Tool> = Arc::new(FunctionTool::raw(spec, |_, _| async { done("") }));
+    let many = |count: usize| format!(r#"{{"a":[{}]}}"#, vec!["7"; count].join(","));
+    let made = vec![call("s", "list", &many(3)), call("l", "list", &many(500_000))];
+    let (asked, ..) = play(vec![list], config(), made).await;
+    assert_eq!(asked.answer("s").0.matches("\n- at /a/").count(), 3);
+    let (text, is_error) = asked.answer("l");
+    assert!(is_error && text.contains("- at /a/0: "), "{text}");
+    assert_eq!(text.matches("\n- at /a/").count(), 1, "{text}");
+}
+
 #[tokio::test]
 async fn failures_panics_and_assertions_become_errors_of_the_call() {
     let picky = FunctionTool::new("picky", "Says it back.", |echo: Echo, _| async move {
@@ -225,6 +245,27 @@ async fn ids_that_a_provider_uses_twice_are_made_to_name_one_call() {
     assert_eq!(answers, ["a", "b", "c", "d"]);
     let ids: std::collections::HashSet<_> = claim.tool_calls.iter().map(|c| &c.id).collect();
     assert_eq!(ids.len(), 4, "{ids:?}");
+}
+
+#[tokio::test]
+async fn ids_that_not_every_provider_takes_back_are_replaced() {
+    let made = [("functions.echo:0", None), ("a#1", Some("call-0-1")), ("ä", Some("call-0-2"))];
+    let long = "x".repeat(41);
+    let calls = made.map(|(id, _)| say(id, "x")).into_iter().chain([say(&long, "x")]).collect();
+    let (_, claim, _) = play(vec![echo()], config(), calls).await;
+    let ids: Vec<&str> = claim.tool_calls.iter().map(|call| call.id.as_str()).collect();
+    let expected = made.map(|(id, replaced)| replaced.unwrap_or(id));
+    assert_eq!((&ids[..3], ids[3]), (&expected[..], "call-0-3"));
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_tool_are_bounded() {
+    let stop =
+        tool("stop", |_, _| async { Err(ToolError::Fatal { message: "é".repeat(90_000) }) });
+    let model = Strict::plays([calls([call("a", "stop", "{}")])]);
+    let delegate = delegate(&model, vec![stop], config());
+    let error = delegate.attempt(&request(&Book::default(), 1)).await.unwrap_err();
+    assert!(error.to_string().len() < 4500, "{} bytes", error.to_string().len());
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use probity_chat::{Conversation, FunctionTool, Message, ModelReply, Tool};
-use probity_delegate::Request;
+use probity_chat::{
+    Conversation, FunctionTool, Message, ModelReply, Tool, ToolOutput, ToolReply, ToolSpec, Wait,
+};
+use probity_delegate::{Answer, DelegateError, Parked, Request};
 use proptest::prelude::*;
 
 use crate::stage::{
@@ -191,6 +193,96 @@ proptest! {
         prop_assert_eq!(quiet.messages(), stormy.messages());
         let said = |message: &Message| matches!(message, Message::System { .. });
         prop_assert_eq!(quiet.messages().iter().filter(|m| said(m)).count(), 1);
+    }
+}
+
+/// A tool that asks, and what every call of it was: its id, and whether it had the answer.
+fn asking(made: &Made) -> Arc<dyn Tool> {
+    let (made, parameters) = (made.clone(), serde_json::json!({ "type": "object" }));
+    let spec = ToolSpec { name: "ask".into(), description: "Asks.".into(), parameters };
+    Arc::new(FunctionTool::raw(spec, move |_, ctx| {
+        made.lock().unwrap().push((ctx.call_id.clone(), ctx.answer.is_some()));
+        async move {
+            Ok(match ctx.answer {
+                Some(_) => ToolReply::Done(ToolOutput::text("answered")),
+                None => ToolReply::Park(Wait::Answer { question: "Well?".into() }),
+            })
+        }
+    }))
+}
+
+/// Answers that work, ask, call what is not there and hand in what is none, all at once.
+fn unruly(n: usize, bits: u8) -> ModelReply {
+    let id = |what: &str| format!("{what}{n}");
+    let all = [
+        say(&id("a"), &id("a")),
+        crate::stage::call(&id("q"), "ask", "{}"),
+        crate::stage::call(&id("u"), "no.such", "{"),
+        submit(&id("i"), r#"{"count":"no"}"#),
+        crate::stage::call(&id("r"), "ask", ""),
+        say(&id("b"), &id("b")),
+        submit(&id("s"), r#"{"count":1}"#),
+    ];
+    let chosen = all.into_iter().enumerate().filter(|(k, _)| bits & (1 << k) != 0);
+    costs(calls(chosen.map(|(_, call)| call)), 3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Wherever the process dies, among waits and calls that must not be repeated: the server takes
+    /// every request, no call is made twice, and what was spent is what the model was told of.
+    #[test]
+    fn no_death_repeats_a_call_that_must_not_be_repeated(
+        script in prop::collection::vec(0..128u8, 1..8),
+        mut deaths in prop::collection::vec(0..40usize, 0..5),
+    ) {
+        deaths.sort_unstable();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (made, asked) = (Made::default(), Made::default());
+        let book = Book::default();
+        let outputs = script.iter().filter(|bits| *bits & 64 != 0).count() + 1;
+        let replies = script.iter().enumerate().map(|(n, bits)| unruly(n, *bits));
+        let model = Strict::plays(replies.chain([calls([submit("end", r#"{"count":9}"#)])]));
+        runtime.block_on(async {
+            let mut deaths = deaths.into_iter();
+            book.fail_at(deaths.next());
+            for k in 1..=outputs {
+                let mut request = request(&book, u32::try_from(k).unwrap());
+                loop {
+                    let config = probity_chat::ChatConfig { max_invalid_outputs: 50, ..typed() };
+                    let tools = vec![recording(&made, false), asking(&asked)];
+                    match attempt(&delegate(&model, tools, config), &book, request.clone()).await {
+                        Ok(_) => break,
+                        Err(DelegateError::Parked(Parked { key, .. })) => {
+                            request.answer = Some(Answer { key, value: true.into() });
+                        }
+                        Err(error) => {
+                            assert_eq!(error.code(), "delegate_notes", "{error}");
+                            request.is_replay = true;
+                            book.fail_at(deaths.next());
+                        }
+                    }
+                }
+            }
+        });
+        for made in [made, asked] {
+            let mut made = made.lock().unwrap().clone();
+            let times = made.len();
+            made.sort_unstable();
+            made.dedup();
+            prop_assert_eq!(made.len(), times, "made twice");
+        }
+        let conversation = book.conversation();
+        let counts = |message: &&Message| match message {
+            Message::Tool { name, content, .. } => {
+                name != "final_output" && !content.contains("was handed in with the same answer")
+            }
+            _ => false,
+        };
+        let told = conversation.messages().iter().filter(counts).count();
+        prop_assert_eq!(book.usage().tool_calls, told as u64);
+        prop_assert_eq!(book.usage().tokens, 3 * script.len() as u64);
     }
 }
 

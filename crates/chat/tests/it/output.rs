@@ -94,6 +94,17 @@ async fn an_invalid_output_is_told_at_once_and_is_no_attempt() {
 }
 
 #[tokio::test]
+async fn invalid_outputs_without_end_in_one_answer_are_bounded() {
+    let many = calls((0..130).map(|n| submit(&format!("o{n}"), "{}")));
+    let model = Strict::plays([many, calls([submit("o", GOOD)])]);
+    let delegate = delegate(&model, vec![], typed());
+    delegate.attempt(&request(&Book::default(), 1)).await.unwrap();
+    let asked = model.asked();
+    assert!(asked[1].answer("o127").0.contains("cannot be taken"), "{asked:?}");
+    assert!(asked[1].answer("o128").0.contains("too many calls"));
+}
+
+#[tokio::test]
 async fn text_where_an_output_is_wanted_is_asked_for_again() {
     // P12d.
     let model = Strict::plays([ModelReply::text("Three."), calls([submit("o", GOOD)])]);

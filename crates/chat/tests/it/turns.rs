@@ -139,6 +139,78 @@ async fn a_cut_answer_with_a_whole_call_goes_on() {
     assert!(asked.answer("b").0.contains("not JSON"), "{asked:?}");
 }
 
+/// A cut answer may end with a call of which only the name arrived, and `{}` fits many schemas.
+#[tokio::test]
+async fn a_call_of_which_nothing_but_the_name_arrived_is_not_made() {
+    for arguments in ["", " ", "{}"] {
+        let wipe = crate::stage::call("b", "wipe", arguments);
+        let cut = |calls| ModelReply { stop: Stop::Length, ..calls };
+        let model = Strict::plays([
+            cut(calls([say("a", "x"), wipe.clone()])),
+            cut(calls([crate::stage::call("c", "wipe", arguments), call_cut("d")])),
+            ModelReply::text("Done."),
+        ]);
+        let (tool, wiped) = wipes();
+        let works = delegate(&model, vec![echo(), tool], config());
+        works.attempt(&request(&Book::default(), 1)).await.unwrap();
+        let asked = model.asked();
+        let (text, is_error) = asked[1].answer("b");
+        assert!(is_error && text.contains("was cut"), "{text}");
+        assert_eq!(asked[2].answer("c"), ("wiped", false), "it was followed by another");
+        assert_eq!(wiped.load(std::sync::atomic::Ordering::SeqCst), 1);
+
+        let model = Strict::plays([cut(calls([wipe]))]);
+        let (tool, wiped) = wipes();
+        let refused = delegate(&model, vec![tool], config());
+        let error = refused.attempt(&request(&Book::default(), 1)).await.unwrap_err();
+        assert_eq!(error.code(), "model_length");
+        assert_eq!(wiped.load(std::sync::atomic::Ordering::SeqCst), 0);
+
+        let output = probity_chat::OutputSchema::new(serde_json::json!({ "type": "object" }));
+        let any = ChatConfig { output: Some(output.unwrap()), ..config() };
+        let model = Strict::plays([cut(calls([submit("o", arguments)]))]);
+        let refused = delegate(&model, vec![], any);
+        let error = refused.attempt(&request(&Book::default(), 1)).await.unwrap_err();
+        assert_eq!(error.code(), "model_length");
+    }
+}
+
+/// A tool that wants no arguments, and how often it was called.
+fn wipes() -> (Arc<dyn probity_chat::Tool>, Arc<std::sync::atomic::AtomicU32>) {
+    let wiped = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let (name, seen) = ("wipe".to_owned(), wiped.clone());
+    let parameters = serde_json::json!({ "type": "object" });
+    let spec = probity_chat::ToolSpec { name, description: "Wipes.".into(), parameters };
+    let tool = probity_chat::FunctionTool::raw(spec, move |_, _| {
+        seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        async { Ok(probity_chat::ToolReply::Done(probity_chat::ToolOutput::text("wiped"))) }
+    });
+    (Arc::new(tool), wiped)
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_long_to_be_noted_is_no_claim() {
+    let model = Strict::plays([ModelReply::text("x".repeat(16 * 1024 * 1024))]);
+    let delegate = delegate(&model, vec![], config());
+    let error = delegate.attempt(&request(&Book::default(), 1)).await.unwrap_err();
+    assert!(matches!(error, DelegateError::Notes(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_correction_without_words_still_says_something() {
+    for rewritten in [Some(" \n".into()), None] {
+        let model = Strict::plays([ModelReply::text("Two."), ModelReply::text("Three.")]);
+        let book = Book::default();
+        let delegate = delegate(&model, vec![], config());
+        attempt(&delegate, &book, request(&book, 1)).await.unwrap();
+        let mut second = request(&book, 2);
+        second.prompt.rewritten = rewritten;
+        second.prompt.correction = Some("".into());
+        attempt(&delegate, &book, second).await.unwrap();
+        assert_eq!(*model.asked()[1].last(), user("Go on with the task."));
+    }
+}
+
 fn call_cut(id: &str) -> probity_chat::Call {
     crate::stage::call(id, "echo", r#"{"te"#)
 }
