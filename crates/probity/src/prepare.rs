@@ -298,6 +298,7 @@ fn assemble(
     builder.refuse_reserved()?;
     let governed = builder.govern()?;
     builder.add_hooks()?;
+    builder.seal_tools()?;
     let delegate = seat.fill(&builder)?;
     let Builder { mut checks, hooks, judge, rules, warnings, workspace, .. } = builder;
     checks.sort_by_key(|check| check.decl.subject.rank());

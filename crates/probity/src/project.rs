@@ -5,18 +5,18 @@ pub(crate) mod critic;
 mod folder;
 mod policy;
 mod reviewed;
+mod runs;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use probity_core::Digest;
 use probity_policy::{ArtifactError, Place, PolicyFindings, Profile, distinct_names, in_order};
 use probity_record::blob_digest;
-use probity_verifier::{CommandLine, Role, TrustError, TrustKind, TrustStore, Workspace};
+use probity_verifier::{TrustError, TrustKind, TrustStore};
 use serde_json::Value;
 
 use crate::location;
-use crate::request::{Format, Method, Request, RequestError, Rung, RungStep};
+use crate::request::{Format, Request, RequestError, Rung, RungStep};
 pub(crate) use policy::Policy;
 use reviewed::keep_tools;
 
@@ -32,9 +32,9 @@ pub struct Project {
     pub path: PathBuf,
     /// What it asks for, paths made absolute.
     pub defaults: Request,
-    /// What it is trusted as: the configuration, every verifier file it names, the files of the
-    /// project that its command lines run, and its hooks, profiles, envelopes and verifiers, as
-    /// bytes.
+    /// What it is trusted as: the configuration, its hooks, profiles, envelopes and verifiers, and of
+    /// configuration and profiles every file of a verifier or a tool and the files of the project
+    /// that their command lines run, as bytes.
     pub digest: Digest,
     pub(crate) policy: Policy,
 }
@@ -249,11 +249,8 @@ impl Project {
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let mut defaults = Request::parse(&text, Format::Toml, &path.display().to_string())?;
-        let mut parts = vec![blob_digest(text.as_bytes())];
-        for file in defaults.files_mut() {
-            *file = root.join(&*file);
-            parts.push(blob_digest(&named(file)?));
-        }
+        let parts = vec![blob_digest(text.as_bytes())];
+        defaults.files_mut().for_each(|file| *file = root.join(&*file));
         defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
             *workspace = root.join(&*workspace);
@@ -268,14 +265,19 @@ impl Project {
         policy: Policy,
         root: &Path,
     ) -> Result<Self, ProjectError> {
-        parts.extend(commands(&defaults, root)?);
+        parts.extend(runs::digests(&mut defaults, root)?);
         parts.extend(&policy.digests);
-        for file in policy.profiles.values().flat_map(Profile::tool_files) {
-            parts.push(blob_digest(&named(&root.join(file))?));
-        }
         defaults.sealed.extend(policy.files.iter().cloned());
+        let digest = blob_digest(&[]);
+        let mut project = Self { path, defaults, digest, policy };
+        for profile in project.policy.profiles.values() {
+            // One that is no request is never used, and told where it is asked for.
+            let Ok(mut request) = project.request_of(profile) else { continue };
+            parts.extend(runs::digests(&mut request, root)?);
+        }
         let bytes: Vec<u8> = parts.iter().flat_map(|part| *part.as_bytes()).collect();
-        Ok(Self { path, defaults, digest: blob_digest(&bytes), policy })
+        project.digest = blob_digest(&bytes);
+        Ok(project)
     }
 
     /// A request with what the project says: its defaults, the profile it names, every hook, and the
@@ -456,29 +458,16 @@ fn format_of(format: Option<&str>) -> Result<Option<probity_delegate::Format>, S
     format.map(parse).transpose()
 }
 
-/// The scripts that checks run by name: trusting a command line means trusting them too.
-fn commands(defaults: &Request, root: &Path) -> Result<Vec<Digest>, ProjectError> {
-    let Ok(workspace) = Workspace::open(root) else { return Ok(Vec::new()) };
-    let mut files = BTreeSet::new();
-    let methods = defaults.methods.values().filter_map(Method::check);
-    for line in defaults.expect.iter().chain(methods).filter_map(critic::command_line) {
-        let named = CommandLine::of_line(&line).files_named_in(&workspace);
-        files.extend(named.into_iter().filter(|it| it.role == Role::Judge).map(|it| it.path));
-    }
-    let digest = |key: String| {
-        let path = root.join(&key);
-        let bytes = named(&path)?;
-        Ok(blob_digest(&[key.as_bytes(), b"\0", &bytes].concat()))
-    };
-    files.into_iter().map(digest).collect()
-}
-
 /// A file that the configuration names.
 fn named(path: &Path) -> Result<Vec<u8>, ProjectError> {
-    folder::read(path).map_err(|error| match error {
+    folder::read(path).map_err(of_configuration)
+}
+
+fn of_configuration(error: ProjectError) -> ProjectError {
+    match error {
         ProjectError::File { path, source } => ProjectError::Verifier { path, source },
         error => error,
-    })
+    }
 }
 
 fn trust_store() -> Result<TrustStore, ProjectError> {

@@ -173,6 +173,7 @@ fn a_chat_model_has_its_keys_under_chat() {
     ] {
         let error = parse(&format!("endpoint: {url}\nmodel: m\n")).unwrap_err();
         assert_eq!(error.code(), "artifact_value", "{url}");
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
     for key in ["resume: a\n", "format: auto\n"] {
         let error = parse(&format!("{CHAT}{key}")).unwrap_err();

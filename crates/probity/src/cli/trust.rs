@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use probity_core::Digest;
+use probity_verifier::spec::{CheckSpec, Effect};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::CliError;
 use super::args::TrustArgs;
 use super::present;
 use crate::location::Programs;
-use crate::request::Method;
+use crate::project::critic;
+use crate::request::{Chat, Method};
 use crate::{CONFIG_PATH, POLICY_PATH, Project, Request};
 
 /// Exit code of `--show` for what is not trusted.
@@ -29,10 +32,10 @@ struct Trust {
 /// One thing that the configuration brings along and that runs.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Runs {
-    /// `delegate`, `resume`, `rung`, `check`, `script`, `hook`, `profile`, `envelope`, `pack` or
-    /// `verifier`.
+    /// `delegate`, `resume`, `tool`, `server`, `rung`, `check`, `critic`, `script`, `hook`, `profile`,
+    /// `envelope`, `pack` or `verifier`.
     pub(super) what: &'static str,
-    /// The command line, or the script's path.
+    /// The command line, the script's path, or the model with what its key is read from.
     pub(super) text: String,
 }
 
@@ -94,18 +97,56 @@ fn of_project(project: &Project) -> Result<Vec<Runs>, CliError> {
 fn of_method(method: &Method) -> Option<Runs> {
     match method {
         Method::File { file } => Some(Runs { what: "verifier", text: file.display().to_string() }),
-        Method::Check(check) => {
-            let command = check.command_line()?;
-            Some(Runs { what: "check", text: command.to_owned() })
-        }
+        Method::Check(check) => of_check(check),
     }
+}
+
+fn of_check(check: &CheckSpec) -> Option<Runs> {
+    if let Some(command) = check.command_line() {
+        return Some(Runs { what: "check", text: command.to_owned() });
+    }
+    let Effect::Agent(agent) = &check.effect else { return None };
+    let chat = agent.chat.clone().map(|chat| serde_json::from_value(Value::Object(chat)));
+    let text = match (&agent.profile, chat, critic::command_line(check)) {
+        (Some(profile), ..) => format!("profile {profile}"),
+        (None, Some(Ok(chat)), _) => model(&chat),
+        (None, _, Some(line)) => line,
+        // What is no model is told by whoever prepares it.
+        (None, _, None) => agent.who(),
+    };
+    Some(Runs { what: "critic", text })
+}
+
+/// Which model is asked, where, and which variable goes there.
+fn model(chat: &Chat) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
+    let (model, endpoint, variable) = (part(&chat.model), part(&chat.endpoint), chat.variable().0);
+    format!("{model} at {endpoint} (key: {variable})")
+}
+
+fn of_chat(chat: &Chat) -> Vec<Runs> {
+    let mut runs = vec![Runs { what: "delegate", text: model(chat) }];
+    for tool in &chat.tools {
+        let source = tool.script_file.as_ref().map(|file| file.display().to_string());
+        let source = source.unwrap_or_else(|| "inline".to_owned());
+        runs.push(Runs { what: "tool", text: format!("{} ({source})", tool.name) });
+    }
+    for (name, server) in &chat.mcp {
+        let mut text = format!("{name}: {}", line(&server.command));
+        if !server.env_keep.is_empty() {
+            let _ = write!(text, " (keeps {})", server.env_keep.join(", "));
+        }
+        runs.push(Runs { what: "server", text });
+    }
+    runs
+}
+
+fn line(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// What using a configuration runs.
 pub(super) fn runs(request: &Request) -> Vec<Runs> {
-    let line = |words: &[String]| {
-        shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
-    };
     let mut runs = Vec::new();
     if !request.command.is_empty() {
         runs.push(Runs { what: "delegate", text: line(&request.command) });
@@ -113,11 +154,11 @@ pub(super) fn runs(request: &Request) -> Vec<Runs> {
     if let Some(resume) = &request.resume {
         runs.push(Runs { what: "resume", text: line(resume) });
     }
-    for check in &request.expect {
-        if let Some(command) = check.command_line() {
-            runs.push(Runs { what: "check", text: command.to_owned() });
-        }
+    runs.extend(request.chat.iter().flat_map(of_chat));
+    if let Some(acp) = &request.acp {
+        runs.push(Runs { what: "delegate", text: line(&acp.command) });
     }
+    runs.extend(request.expect.iter().filter_map(of_check));
     for (step, rung) in &request.rungs {
         let step = probity_core::Step::from(*step);
         runs.push(Runs {

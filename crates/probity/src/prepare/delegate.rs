@@ -152,6 +152,9 @@ pub(super) fn model(chat: &Chat, keys: Keys) -> Result<Endpoint, PrepareError> {
 
 fn key(chat: &Chat, endpoint: &str) -> Result<Option<Secret>, PrepareError> {
     let (variable, is_named) = chat.variable();
+    if !is_named && is_readable_on_the_way(endpoint) {
+        return Ok(None);
+    }
     match std::env::var(variable) {
         Ok(key) if !key.trim().is_empty() => Ok(Some(Secret::new(key))),
         _ if !is_named && is_on_this_machine(endpoint) => Ok(None),
@@ -168,6 +171,13 @@ pub(crate) fn missing_keys<'a>(chats: impl IntoIterator<Item = &'a Chat>) -> Vec
         }
     });
     missing.collect()
+}
+
+/// Whether others than the server could read what is sent to it: a key that nobody named for it does not
+/// go there.
+fn is_readable_on_the_way(endpoint: &str) -> bool {
+    endpoint.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:"))
+        && !is_on_this_machine(endpoint)
 }
 
 /// Whether nothing can leave the machine: also where the address cannot be used at all, which is told

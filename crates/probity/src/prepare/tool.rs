@@ -21,6 +21,16 @@ const DEFAULT_CALL: Millis = Millis::new(30_000);
 const BROKEN: [&str; 4] = ["script_syntax", "script_name", "script_no_run", "script_top_level"];
 
 impl Builder<'_> {
+    /// Puts the files of tools under seal: a run that is taken up again with others says so.
+    pub(super) fn seal_tools(&mut self) -> Result<(), PrepareError> {
+        let tools = self.request.chat.iter().flat_map(|chat| &chat.tools);
+        for file in tools.filter_map(|tool| tool.script_file.as_ref()) {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            self.judge = self.judge.clone().file(file)?;
+        }
+        Ok(())
+    }
+
     /// The tools of a request. They may not change what the judge is made of, nor themselves.
     pub(super) fn tools(&self, scripts: &[ToolScript]) -> Result<Vec<Arc<dyn Tool>>, PrepareError> {
         if scripts.is_empty() {

@@ -80,13 +80,21 @@ pub(super) fn files(folder: &Path, endings: &[&str]) -> Result<Vec<File>, Projec
 /// # Errors
 /// [`ProjectError::File`].
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, ProjectError> {
+    read_up_to(path, MAX_FILE_BYTES)
+}
+
+/// Reads one file of at most so many bytes.
+///
+/// # Errors
+/// [`ProjectError::File`].
+pub(super) fn read_up_to(path: &Path, max_bytes: u64) -> Result<Vec<u8>, ProjectError> {
     let failed = |source| ProjectError::File { path: path.to_path_buf(), source };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(std::io::Error::other("it is no regular file")));
     }
-    if metadata.len() > MAX_FILE_BYTES {
-        let message = format!("it is larger than {MAX_FILE_BYTES} bytes");
+    if metadata.len() > max_bytes {
+        let message = format!("it is larger than {max_bytes} bytes");
         return Err(failed(std::io::Error::other(message)));
     }
     std::fs::read(path).map_err(failed)

@@ -8,6 +8,7 @@ use probity_script::Script;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use super::{Millis, known_keys};
 
@@ -27,6 +28,8 @@ const KEYS: [&str; 11] = [
 ];
 /// Keys under which people write the key itself.
 const SECRETS: [&str; 6] = ["key", "api_key", "apiKey", "apikey", "token", "authorization"];
+/// What the names of parameters end with that hold a key.
+const IN_PARAMETERS: [&str; 5] = ["key", "token", "secret", "password", "signature"];
 /// Keys that belong to whoever named the endpoint: who is paid, what is sent there, what may be called.
 pub(crate) const OF_ENDPOINT: [&str; 4] = ["api", "key_env", "tools", "mcp"];
 
@@ -216,6 +219,12 @@ impl<'de> Deserialize<'de> for Chat {
             )));
         }
         known_keys("chat", &map, &KEYS).map_err(D::Error::custom)?;
+        if map.get("endpoint").and_then(Value::as_str).is_some_and(holds_key) {
+            return Err(D::Error::custom(
+                "`endpoint` of `chat` has a name, a password or a key in it, which would be recorded; \
+                 put the key into an environment variable, and name that by `key_env`",
+            ));
+        }
         let chat = Self::deserialize(Value::Object(map)).map_err(D::Error::custom)?;
         // What is no name may be the key itself, so it is not shown.
         if chat.key_env.as_ref().is_some_and(|name| !is_variable(name)) {
@@ -233,6 +242,18 @@ impl<'de> Deserialize<'de> for Chat {
         }
         Ok(chat)
     }
+}
+
+/// Whether an address has user information, or a parameter that is called as keys are.
+fn holds_key(endpoint: &str) -> bool {
+    let Ok(url) = Url::parse(endpoint) else { return false };
+    let is_key = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name == "sig" || IN_PARAMETERS.into_iter().any(|word| name.ends_with(word))
+    };
+    !url.username().is_empty()
+        || url.password().is_some()
+        || url.query_pairs().any(|(name, value)| is_key(&name) && !value.is_empty())
 }
 
 fn is_variable(name: &str) -> bool {

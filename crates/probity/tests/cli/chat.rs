@@ -125,6 +125,20 @@ async fn a_key_that_is_not_there_is_named_before_anything_is_asked() {
     assert_eq!(server.received().len(), 0);
 }
 
+#[test]
+fn a_key_that_nobody_named_does_not_go_where_others_could_read_it() {
+    let world = World::new();
+    for (endpoint, is_missed) in
+        [("https://models.example/v1", true), ("HTTP://192.0.2.1:8000/v1", false)]
+    {
+        let chat = json!({"endpoint": endpoint, "model": "small"});
+        world.write("r.json", &json!({"task": "x", "chat": chat}).to_string());
+        let checked = world.command(["check", "r.json"]).env_remove("OPENAI_API_KEY").output();
+        let checked = Ran::from(checked.unwrap());
+        assert_eq!(checked.stdout.contains("model_key_missing"), is_missed, "{checked:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_names_a_model_and_a_local_one_needs_no_key() {
     let world = World::new();
@@ -181,6 +195,16 @@ fn a_request_that_cannot_mean_what_it_says_is_refused_by_name() {
         (chat(json!({"tools": twice})), "tool_name_taken", "`write_file`"),
         (chat(json!({"tools": named})), "tool_name", "`a b`"),
         (chat(json!({"temperature": 9})), "model_endpoint_range", "temperature"),
+        (
+            chat(json!({"endpoint": format!("http://u:{KEY}@localhost/")})),
+            "request_parse",
+            "`key_env`",
+        ),
+        (
+            chat(json!({"endpoint": format!("http://localhost/?a=b&api_key={KEY}")})),
+            "request_parse",
+            "`key_env`",
+        ),
         (chat(json!({"endpoint": "nowhere"})), "model_endpoint_url", "base_url"),
         (with("model", json!("n")), "request_key_twice", "`model`"),
         (with("command", json!(["true"])), "request_delegates", "keep one"),
@@ -375,4 +399,38 @@ async fn a_killed_run_goes_on_behind_its_last_answer_and_repeats_none() {
     let received = server.received();
     assert_eq!((received.len(), server.violations()), (3, vec![]));
     assert_eq!(received[1].body["messages"], received[2].body["messages"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_taken_up_with_other_tools_says_so() {
+    let world = World::new();
+    world.write("tools/write.star", TOOL);
+    let (asked, mut was_asked) = tokio::sync::mpsc::unbounded_channel();
+    let server = StrictServer::answering(move |received| match received.number {
+        0 => {
+            asked.send(()).unwrap();
+            Answer::hang()
+        }
+        1 => write("out.txt"),
+        _ => text("Done."),
+    })
+    .key(KEY)
+    .start()
+    .await
+    .unwrap();
+    let mut chat = chat_keys(&server);
+    chat["tools"][0].as_object_mut().unwrap().remove("script");
+    chat["tools"][0]["script_file"] = "workspace/tools/write.star".into();
+    let request = json!({"id": "it", "task": "write out.txt", "chat": chat, "expect": [CREATED]});
+    fs::write(world.beside("r.json"), request.to_string()).unwrap();
+    let args = ["run", "--request", "../r.json", "--workspace", ".", "--json"];
+    let mut run = world.command(args).env("TEST_KEY", KEY).spawn().unwrap();
+    was_asked.recv().await.unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    world.write("tools/write.star", &format!("{TOOL}\n# another\n"));
+    let ran = world.command(["run", "--resume", "it", "--json"]).env("TEST_KEY", KEY).output();
+    let ran = Ran::from(ran.unwrap());
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("judge_tampered") && ran.stdout.contains("write.star"), "{ran:?}");
 }

@@ -92,6 +92,37 @@ fn nobody_judges_their_own_work_unless_that_is_said_and_shown() {
     assert!(shown.stdout.contains("self-verification"), "{shown:?}");
 }
 
+#[test]
+fn another_spelling_of_the_same_delegate_is_no_other_delegate() {
+    let world = World::new();
+    let chat = |endpoint: &str| json!({"chat": {"endpoint": endpoint, "model": "m"}});
+    let line = |program: &str| json!({"command": [program, "-c", "cat"]});
+    let agent = |program: &str| json!({"acp": {"command": [program, "-c", "cat"]}});
+    let near = chat("http://localhost:1/v1");
+    let table = [
+        (line("sh"), line("/bin/sh"), true),
+        (line("/bin/../bin/sh"), line("sh"), true),
+        (line("sh"), agent("sh"), true),
+        (line("sh"), line("bash"), false),
+        (near.clone(), chat("http://LOCALHOST:1/v1/"), true),
+        (near.clone(), chat("http://127.0.0.1:1/v1"), true),
+        (near, chat("http://localhost:2/v1"), false),
+        (chat("https://a.example"), chat("https://A.example:443/"), true),
+    ];
+    for (actor, critic, is_same) in table {
+        let mut check = critic.clone();
+        check["criteria"] = json!({"kind": "It is kind."});
+        let mut asked = actor.clone();
+        asked["task"] = "x".into();
+        asked["expect"] = json!([{"agent": check}]);
+        world.write("r.json", &asked.to_string());
+        let checked = world.probity(["check", "r.json"]);
+        let said = checked.stdout.contains("critic_is_actor");
+        assert_eq!(said, is_same, "{actor} {critic}: {checked:?}");
+        assert!(!checked.stdout.contains("u{1f}"), "{checked:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_profile_judges_with_its_model_and_without_tools() {
     let world = World::new();

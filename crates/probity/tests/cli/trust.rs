@@ -52,6 +52,71 @@ fn an_edit_of_a_script_that_a_check_runs_revokes_trust() {
 }
 
 #[test]
+fn an_edit_of_anything_that_a_delegate_brings_along_revokes_trust() {
+    let chat = "endpoint: http://localhost/v1\nmodel: m\n";
+    let table = [
+        ("command: a\nverify_files: [v.star]", "v.star"),
+        ("command: a\nexpect: ['command:sh check.sh']", "check.sh"),
+        ("command: [sh, agent.sh, notes.md]", "agent.sh"),
+        ("command: [./agent.sh]", "agent.sh"),
+        ("command: [env, A=b, python3, -u, agent.py]", "agent.py"),
+        ("command: a\nresume: [sh, again.sh, '{session}']", "again.sh"),
+        ("command: a\nrungs: {rules_only: {command: [sh, rules.sh]}}", "rules.sh"),
+        ("acp: {command: [node, agent.js]}", "agent.js"),
+        (
+            &format!("{chat}mcp: {{s: {{command: [python3, server.py, --db, notes.md]}}}}"),
+            "server.py",
+        ),
+        (&format!("{chat}mcp: {{s: {{command: [npx, ./server.sh]}}}}"), "server.sh"),
+        (&format!("{chat}tools: [{{name: t, description: d, script_file: t.star}}]"), "t.star"),
+        ("command: a\nexpect: [{agent: {command: [sh, judge.sh], criteria: {a: b}}}]", "judge.sh"),
+    ];
+    for (profile, file) in table {
+        let world = World::new();
+        world.write(".probity/agents/scribe.md", &format!("---\n{profile}\n---\n"));
+        world.write(file, "# one\n");
+        world.write("notes.md", "one");
+        if file.ends_with(".sh") {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(world.at(file), mode).unwrap();
+        }
+        assert_eq!(world.probity(["trust"]).code, 0, "{profile}");
+        world.write("notes.md", "two");
+        assert_eq!(world.probity(["trust", "--show"]).code, 0, "work of {profile}");
+        world.write(file, "# two\n");
+        assert_eq!(world.probity(["trust", "--show"]).code, 1, "{profile}");
+    }
+}
+
+#[test]
+fn what_models_agents_and_critics_would_reach_is_shown() {
+    let world = World::new();
+    world.write("t.star", "def run(args):\n    return 1\n");
+    world.write(
+        ".probity/probity.toml",
+        "[chat]\nendpoint = \"https://models.example/v1\"\nmodel = \"m\"\nkey_env = \"SOME_TOKEN\"\n\
+         [[chat.tools]]\nname = \"t\"\ndescription = \"d\"\nscript_file = \"t.star\"\n\
+         [chat.mcp.s]\ncommand = [\"serve\", \"two words\"]\nenv_keep = [\"OTHER_TOKEN\"]\n\
+         [[expect]]\n[expect.agent]\nprofile = \"coder\"\ncriteria = {a = \"b\"}\n\
+         [[expect]]\n[expect.agent]\nchat = {endpoint = \"https://j.example/v1\", model = \"j\"}\n\
+         criteria = {a = \"b\"}\n",
+    );
+    world.write(".probity/agents/coder.md", "---\nacp: {command: [coder, --acp]}\n---\n");
+    let shown = world.probity(["trust", "--show"]);
+    assert_eq!(
+        world.redact(&shown.stdout),
+        "DIR/workspace/.probity/probity.toml is not trusted\n\
+         \x20 sha256    DIGEST\n\
+         \x20 delegate  m at https://models.example/v1 (key: SOME_TOKEN)\n\
+         \x20 tool      t (DIR/workspace/t.star)\n\
+         \x20 server    s: serve 'two words' (keeps OTHER_TOKEN)\n\
+         \x20 critic    profile coder\n\
+         \x20 critic    j at https://j.example/v1 (key: OPENAI_API_KEY)\n\
+         \x20 profile   coder: coder --acp\n"
+    );
+}
+
+#[test]
 fn what_is_no_configuration_is_not_trusted() {
     let world = World::new();
     world.write(".probity/probity.toml", "retrys = 2\n");

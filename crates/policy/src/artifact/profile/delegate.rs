@@ -223,6 +223,13 @@ fn url(item: &Item<'_>) -> Result<String, ArtifactError> {
     };
     match Url::parse(text) {
         Ok(url) if is_usable(&url) => Ok(text.to_owned()),
+        // A password is never shown.
+        _ if text.contains('@') => Err(ArtifactError::Value {
+            at: item.at().clone(),
+            key: "endpoint".to_owned(),
+            legal: "an `http` or `https` address without a name and password".to_owned(),
+            got: "what is there".to_owned(),
+        }),
         _ => Err(item.wrong("an `http` or `https` address without a name and password")),
     }
 }
