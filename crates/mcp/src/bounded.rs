@@ -2,11 +2,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio_util::sync::CancellationToken;
 
 /// Reads on, and fails for good once a line is over the bound: its end would have to be waited for,
 /// and whoever waits for its content would do so in vain.
@@ -15,17 +14,17 @@ pub(crate) struct Bounded<R> {
     inner: R,
     max_line_bytes: usize,
     line_bytes: usize,
-    overrun: Arc<AtomicBool>,
+    overrun: CancellationToken,
 }
 
 impl<R> Bounded<R> {
     pub(crate) fn new(inner: R, max_line_bytes: usize) -> Self {
-        Self { inner, max_line_bytes, line_bytes: 0, overrun: Arc::default() }
+        Self { inner, max_line_bytes, line_bytes: 0, overrun: CancellationToken::new() }
     }
 
-    /// Tells, once the stream has failed, whether it was for this.
-    pub(crate) fn overrun(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.overrun)
+    /// Is cancelled once a line is over the bound; cancelled by another, the stream fails too.
+    pub(crate) fn overrun(&self) -> CancellationToken {
+        self.overrun.clone()
     }
 
     fn count(&mut self, bytes: &[u8]) -> bool {
@@ -49,7 +48,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let too_long = || io::Error::new(io::ErrorKind::InvalidData, "a line is too long");
-        if self.overrun.load(Ordering::Acquire) {
+        if self.overrun.is_cancelled() {
             return Poll::Ready(Err(too_long()));
         }
         let before = into.filled().len();
@@ -59,7 +58,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
             return Poll::Ready(Ok(()));
         }
         into.set_filled(before);
-        self.overrun.store(true, Ordering::Release);
+        self.overrun.cancel();
         Poll::Ready(Err(too_long()))
     }
 }
@@ -74,7 +73,7 @@ mod tests {
         let mut bounded = Bounded::new(text.as_bytes(), max);
         let overrun = bounded.overrun();
         let read = bounded.read_to_end(&mut Vec::new()).await;
-        (read, overrun.load(Ordering::Acquire))
+        (read, overrun.is_cancelled())
     }
 
     #[tokio::test]

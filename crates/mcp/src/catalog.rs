@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use jsonschema::PatternOptions;
 use probity_chat::{FINAL_OUTPUT, ToolSpec};
 use serde_json::Value;
 
 use crate::output::cut;
+use crate::weight::weight;
 
 /// Tools of one server that are offered.
 pub(crate) const MAX_TOOLS: usize = 256;
@@ -15,6 +17,12 @@ const MAX_DESCRIPTION_BYTES: usize = 4096;
 
 /// Bytes of a schema; a tool with more is left out.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+
+/// Values of a schema with every reference written out; a tool with more is left out.
+const MAX_SCHEMA_WEIGHT: u64 = 100_000;
+
+/// What is said of tools that are left out, at most; more is counted.
+const MAX_WARNINGS: usize = 50;
 
 /// Bytes of a tool's own name; one with more is left out.
 const MAX_REMOTE_NAME_BYTES: usize = 256;
@@ -71,6 +79,11 @@ pub(crate) fn offers(
     }
     let absent = only.unwrap_or_default().iter().filter(|name| !remotes.contains(name.as_str()));
     warnings.extend(absent.map(|name| format!("the server has no tool `{name}`")));
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    if more > 0 {
+        warnings.truncate(MAX_WARNINGS);
+        warnings.push(format!("and {more} more"));
+    }
     (offers, warnings)
 }
 
@@ -94,17 +107,30 @@ fn repeatable(tool: &Value) -> bool {
 
 /// The schema as given, if it is one that arguments can be held to.
 fn parameters(tool: &Value) -> Result<Value, String> {
-    let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
+    let schema = tool.get("inputSchema").and_then(Value::as_object);
     let schema = schema.ok_or("its schema is not an object")?;
     if schema.get("type").is_some_and(|kind| kind != "object") {
         return Err("its schema does not describe an object".to_owned());
     }
+    // Models are told so, and those who hold arguments to it ask for it.
+    let mut schema = schema.clone();
+    schema.entry("type").or_insert_with(|| "object".into());
+    let schema = Value::Object(schema);
     let bytes = schema.to_string().len();
     if bytes > MAX_SCHEMA_BYTES {
         return Err(format!("its schema is {bytes} bytes, more than {MAX_SCHEMA_BYTES}"));
     }
-    match jsonschema::validator_for(schema) {
-        Ok(_) => Ok(schema.clone()),
+    match weight(&schema) {
+        None => return Err("its schema refers to what is not in it".to_owned()),
+        Some(weight) if weight > MAX_SCHEMA_WEIGHT => {
+            return Err("its schema repeats itself too often".to_owned());
+        }
+        Some(_) => {}
+    }
+    // Patterns as the toolbox reads them: in linear time, or not at all.
+    let patterns = PatternOptions::regex();
+    match jsonschema::options().with_pattern_options(patterns).build(&schema) {
+        Ok(_) => Ok(schema),
         Err(error) => Err(format!("its schema is none: {}", cut(&error.to_string(), 200))),
     }
 }
@@ -139,6 +165,24 @@ mod tests {
         offers(&tools, prefix, None).0.into_iter().map(|offer| offer.spec.name).collect()
     }
 
+    /// Each level twice in the one above.
+    fn doubling(levels: usize) -> Value {
+        let mut schema = json!({"type": "object", "$ref": "#/$defs/0", "$defs": {}});
+        for n in 0..levels {
+            let next = json!({"$ref": format!("#/$defs/{}", n + 1)});
+            schema["$defs"][n.to_string()] = json!({"allOf": [next, next]});
+        }
+        schema["$defs"][levels.to_string()] = json!({});
+        schema
+    }
+
+    #[test]
+    fn warnings_are_told_up_to_a_bound() {
+        let bad = vec![json!({}); 60];
+        let warnings = offers(&bad, "", None).1;
+        assert_eq!((warnings.len(), warnings[50].as_str()), (51, "and 10 more"));
+    }
+
     #[test]
     fn names_are_legal_and_no_two_alike() {
         assert_eq!(
@@ -165,6 +209,10 @@ mod tests {
             (json!({"name": "x", "inputSchema": {"type": "string"}}), "object"),
             (json!({"name": "x", "inputSchema": {"type": "object", "properties": 5}}), "none"),
             (json!({"name": "x", "inputSchema": {"title": "x".repeat(65_536)}}), "bytes"),
+            (json!({"name": "x", "inputSchema": {"$ref": "file:///etc/passwd"}}), "not in it"),
+            (json!({"name": "x", "inputSchema": doubling(30)}), "too often"),
+            // What only a reader that goes back over a text could match.
+            (json!({"name": "x", "inputSchema": {"propertyNames": {"pattern": "(a)\\1"}}}), "none"),
         ] {
             let ok = json!({"name": "ok", "inputSchema": {"type": "object"}});
             let (offers, warnings) = offers(&[ok, tool.clone()], "", None);

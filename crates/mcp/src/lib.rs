@@ -13,6 +13,7 @@ mod output;
 mod server;
 mod session;
 mod tool;
+mod weight;
 
 pub use config::{DEFAULT_MAX_RESTARTS, DEFAULT_START_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, McpConfig};
 pub use error::McpError;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::McpConfig;
 use crate::error::McpError;
-use crate::session::{MAX_MESSAGE_BYTES, Session, Unanswered};
+use crate::session::{MAX_MESSAGE_BYTES, MAX_REQUESTS, Session, Unanswered};
 
 /// What the model is told when nobody knows what became of its call.
 const MAYBE: &str = "the call may have taken effect: look before you repeat it";
@@ -120,7 +120,10 @@ impl Link {
         let overrun = session.is_overrun();
         let how = session.end().await;
         if overrun {
-            let detail = format!("wrote a message of more than {MAX_MESSAGE_BYTES} bytes; {MAYBE}");
+            let detail = format!(
+                "wrote a message of more than {MAX_MESSAGE_BYTES} bytes, or made more than \
+                 {MAX_REQUESTS} requests; {MAYBE}"
+            );
             return self.told(&detail);
         }
         self.told(&format!("ended during the call ({how}); {MAYBE}"))

@@ -1,7 +1,6 @@
 //! One running server, and the conversation with it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use probity_sandbox::{Child, Ended, Launcher, Spawn};
@@ -29,6 +28,9 @@ use crate::output::cut;
 /// Bytes of one message of a server; one that is longer ends the conversation.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
+/// Requests of a server to its client; one that makes more is given up.
+pub(crate) const MAX_REQUESTS: usize = 10_000;
+
 /// Bytes held of a server's standard error.
 const MAX_STDERR_BYTES: usize = 64 * 1024;
 
@@ -50,7 +52,7 @@ const TELL_BOUND: Duration = Duration::from_secs(1);
 pub(crate) struct Session {
     child: Child,
     service: RunningService<RoleClient, Refusing>,
-    overrun: Arc<AtomicBool>,
+    overrun: CancellationToken,
 }
 
 /// A question that got no answer.
@@ -96,29 +98,35 @@ impl Session {
         };
         let stdout = Bounded::new(stdout, MAX_MESSAGE_BYTES);
         let overrun = stdout.overrun();
+        let client = Refusing { asked: AtomicUsize::new(0), overrun: overrun.clone() };
         let transport =
             AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(usize::MAX);
-        match timeout(config.start_bound(), Box::pin(serve_client(Refusing, transport))).await {
+        match timeout(config.start_bound(), Box::pin(serve_client(client, transport))).await {
             Ok(Ok(service)) => Ok(Self { child, service, overrun }),
             Ok(Err(error)) => {
-                let overrun = overrun.load(Ordering::Acquire);
+                let overrun = overrun.is_cancelled();
                 Err(no_start(name, &child, &error, overrun).await)
             }
             Err(_) => Err(silent(name, &child, config.start_timeout_ms).await),
         }
     }
 
-    /// Lists the tools as the server describes them: at most [`MAX_TOOLS`] and one, so that the
-    /// caller sees that there are more.
+    /// Lists the tools as the server describes them: all pages up to the one in which there are more
+    /// than [`MAX_TOOLS`], and together no more than one message may have.
     pub(crate) async fn list(&self, config: &McpConfig) -> Result<Vec<Value>, Unanswered> {
         let deadline = Instant::now() + config.start_bound();
         let never = CancellationToken::new();
         let mut tools = Vec::new();
+        let mut bytes: usize = 0;
         let mut params: Option<PaginatedRequestParams> = None;
         for _ in 0..MAX_PAGES {
             let request = ListToolsRequest { params: params.take(), ..ListToolsRequest::default() };
             let request = ClientRequest::ListToolsRequest(request);
             let mut page = self.ask(request, deadline, &never).await?;
+            bytes = bytes.saturating_add(page.to_string().len());
+            if bytes > MAX_MESSAGE_BYTES {
+                return Err(Unanswered::Unreadable);
+            }
             let Some(Value::Array(listed)) = page.get_mut("tools").map(Value::take) else {
                 return Err(Unanswered::Unreadable);
             };
@@ -146,12 +154,15 @@ impl Session {
 
     /// Whether a question can be put.
     pub(crate) fn is_alive(&self) -> bool {
-        !self.child.is_over() && !self.service.is_closed() && !self.service.is_transport_closed()
+        !self.child.is_over()
+            && !self.is_overrun()
+            && !self.service.is_closed()
+            && !self.service.is_transport_closed()
     }
 
-    /// Whether it was lost for a message over the bound.
+    /// Whether it was lost for a message, or requests, over the bound.
     pub(crate) fn is_overrun(&self) -> bool {
-        self.overrun.load(Ordering::Acquire)
+        self.overrun.is_cancelled()
     }
 
     /// Ends the server: its input ends, then it is killed whole. Says how it ended.
@@ -179,6 +190,8 @@ impl Session {
         };
         let why = tokio::select! {
             answer = &mut handle.rx => return unpack(answer.unwrap_or(Err(ServiceError::TransportClosed))),
+            // The kit itself waits until all is written that the server does not read.
+            () = self.overrun.cancelled() => return Err(Unanswered::Lost),
             why = ended(deadline, cancel) => why,
         };
         tell(handle, &why).await;
@@ -255,9 +268,13 @@ async fn silent(name: &str, child: &Child, timeout_ms: u64) -> McpError {
     McpError::TimedOut { server: name.to_owned(), timeout_ms, stderr_tail }
 }
 
-/// What a server asks of its client is refused, but for a ping; what it tells is not listened to.
+/// What a server asks of its client is refused, but for a ping; what it tells is not listened to. One
+/// that asks without end is not read on: answers that it does not read would pile up.
 #[derive(Debug)]
-struct Refusing;
+struct Refusing {
+    asked: AtomicUsize,
+    overrun: CancellationToken,
+}
 
 impl Service<RoleClient> for Refusing {
     async fn handle_request(
@@ -265,6 +282,9 @@ impl Service<RoleClient> for Refusing {
         request: ServerRequest,
         _: RequestContext<RoleClient>,
     ) -> Result<ClientResult, ErrorData> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_REQUESTS {
+            self.overrun.cancel();
+        }
         match request {
             ServerRequest::PingRequest(_) => Ok(ClientResult::empty(())),
             _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "not offered here", None)),

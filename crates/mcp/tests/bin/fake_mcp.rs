@@ -104,6 +104,11 @@ fn list(mode: &str, to: &Value) {
             let tools: Vec<Value> = (0..100).map(|n| tool(&format!("{cursor:?}-{n}"))).collect();
             json!({"tools": tools, "nextCursor": format!("{}+", cursor.unwrap_or_default())})
         }
+        ("heavy", _) => {
+            let mut heavy = tool(cursor.unwrap_or("1"));
+            heavy["title"] = "t".repeat(3 * 1024 * 1024).into();
+            json!({"tools": [heavy], "nextCursor": format!("{}1", cursor.unwrap_or("1"))})
+        }
         ("circles", _) => json!({"tools": [], "nextCursor": "again"}),
         ("odd", _) => json!({"tools": [
             tool("spaced name/ü"),
@@ -118,7 +123,8 @@ fn list(mode: &str, to: &Value) {
             json!({"tools": [reader, tool("fail"), tool("stick")], "nextCursor": "two"})
         }
         (_, Some(_)) => {
-            let names = ["die", "big", "vanish", "structured", "picture", "beg", "pid", "strange"];
+            let names =
+                ["die", "ask", "big", "vanish", "structured", "picture", "beg", "pid", "strange"];
             json!({"tools": names.map(tool)})
         }
     };
@@ -137,6 +143,12 @@ fn call(to: &Value) {
         // Answers never; where it is told that nobody waits, it leaves a file.
         "stick" => std::fs::write(format!("{given}.begun"), given).unwrap(),
         "die" => std::process::exit(9),
+        "ask" => {
+            let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}).to_string();
+            loop {
+                say_line(&ping);
+            }
+        }
         "big" => text(to, &"b".repeat(17 * 1024 * 1024)),
         "structured" => answer(to, &json!({"content": [], "structuredContent": {"n": 1.50}})),
         "picture" => {

@@ -101,7 +101,16 @@ async fn a_server_that_dies_in_a_call_is_started_again_a_bounded_number_of_times
 async fn a_message_beyond_the_bound_ends_the_server_and_not_the_client() {
     let server = start(config("plain")).await;
     let failed = call(&server, "big", "").await.unwrap_err();
-    assert!(failed.contains("more than 16777216 bytes; the call may"), "{failed}");
+    assert!(failed.contains("more than 16777216 bytes"), "{failed}");
+    assert!(failed.contains("the call may have"), "{failed}");
+    assert_eq!(call(&server, "echo", "on").await.unwrap().content, "echo on");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_and_reads_no_answer_is_given_up() {
+    let server = start(config("plain")).await;
+    let failed = call(&server, "ask", "").await.unwrap_err();
+    assert!(failed.contains("more than 10000 requests; the call may"), "{failed}");
     assert_eq!(call(&server, "echo", "on").await.unwrap().content, "echo on");
 }
 

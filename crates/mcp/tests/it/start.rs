@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use probity_chat::Interrupted;
+use probity_chat::{Interrupted, Toolbox};
 use probity_mcp::{McpConfig, McpServer};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,7 @@ async fn tools_of_all_pages_are_offered_under_the_servers_name() {
     let server = start(config("plain")).await;
     let tools = server.tools();
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-    assert_eq!((names.len(), &names[..3]), (11, &["fake_echo", "fake_fail", "fake_stick"][..]));
+    assert_eq!((names.len(), &names[..3]), (12, &["fake_echo", "fake_fail", "fake_stick"][..]));
     assert_eq!(names.last(), Some(&"fake_strange"));
     assert_eq!(server.warnings(), Vec::<String>::new());
     let echo = tool(&server, "echo");
@@ -42,6 +42,8 @@ async fn odd_tools_are_renamed_or_left_out_and_no_other_suffers() {
     let server = start(config("odd")).await;
     let names: Vec<String> = server.tools().iter().map(|tool| tool.spec().name.clone()).collect();
     assert_eq!(names, ["fake_spaced_name__", "fake_bare"]);
+    // A toolbox takes every one of them.
+    assert_eq!(Toolbox::new(server.tools()).unwrap().specs().len(), 2);
     let warnings = server.warnings().join("\n");
     assert_eq!(server.warnings().len(), 3, "{warnings}");
     assert!(warnings.contains("`flat`") && warnings.contains("`list`"), "{warnings}");
@@ -80,6 +82,7 @@ async fn what_cannot_be_started_says_why() {
         (config("shouts"), "mcp_protocol", "too long"),
         (config("unlisted"), "mcp_protocol", "broken (-32603)"),
         (config("listless"), "mcp_protocol", "cannot be read"),
+        (config("heavy"), "mcp_protocol", "cannot be read"),
         (short("silent"), "mcp_timeout", "within 300 ms"),
         (short("babbles"), "mcp_timeout", "within 300 ms"),
         (short("stalls"), "mcp_timeout", "within 300 ms"),
