@@ -85,9 +85,12 @@ fn write_value(out: &mut String, value: &Value) {
     }
 }
 
+/// Where the build keeps the text of numbers, `-0` and integers beyond 64 bits look like integers. They
+/// are floats in every build.
 fn python_number(number: &Number) -> String {
+    let is_integer = number.is_u64() || number.as_i64().is_some_and(i64::is_negative);
     match number.as_f64() {
-        Some(double) if number.is_f64() => python_float(double),
+        Some(double) if !is_integer => python_float(double),
         _ => number.to_string(),
     }
 }

@@ -131,6 +131,10 @@ fn utf16_order(a: &str, b: &str) -> std::cmp::Ordering {
 
 fn write_number(out: &mut Vec<u8>, number: &Number, profile: Profile) -> Result<(), Problem> {
     let magnitude = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+    // Where the build keeps the text of numbers, `-0` reads as an integer. It is the double.
+    let is_zero = |magnitude: &u64| *magnitude == 0;
+    let is_negative = || number.as_f64().is_some_and(f64::is_sign_negative);
+    let magnitude = magnitude.filter(|magnitude| !is_zero(magnitude) || !is_negative());
     match (magnitude, profile) {
         (Some(magnitude), _) if magnitude <= MAX_SAFE_INTEGER => {
             // Writing to a vector cannot fail.

@@ -52,10 +52,15 @@ impl<'a> Writer<'a> {
     }
 
     fn members(self, is_tagged: bool) -> Result<Members<'a>, CanonicalError> {
-        let inner = self.inside()?;
-        let at = inner.out.len();
-        inner.out.push(b'{');
-        Ok(Members { inner, at, written: Vec::new(), key: None, is_sorted: true, is_tagged })
+        Ok(self.inside()?.object(is_tagged))
+    }
+
+    /// An object whose members stand at this depth.
+    fn object(self, is_tagged: bool) -> Members<'a> {
+        let at = self.out.len();
+        self.out.push(b'{');
+        let (written, key) = (Vec::new(), None);
+        Members { inner: self, at, written, key, is_sorted: true, is_tagged }
     }
 
     fn items(self, is_tagged: bool) -> Result<Items<'a>, CanonicalError> {
@@ -204,8 +209,9 @@ impl<'a> Serializer for Writer<'a> {
         self.members(false)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, CanonicalError> {
-        self.members(false)
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Members<'a>, CanonicalError> {
+        // A number that is handed over as text is no level of its own.
+        if name == SPELLED { Ok(self.object(false)) } else { self.members(false) }
     }
 
     fn serialize_struct_variant(

@@ -71,6 +71,23 @@ fn a_parsed_float_is_the_nearest_double() {
     assert_eq!(candidate::candidate_text(&value), "[6.4e-323,8.41e+21,9007199254740992.0]");
 }
 
+#[test]
+fn what_looks_like_an_integer_and_is_a_float_is_one_in_every_build() {
+    for (input, wanted) in [
+        ("-0", "-0.0"),
+        ("-0.0", "-0.0"),
+        ("0", "0"),
+        ("-1", "-1"),
+        ("18446744073709551615", "18446744073709551615"),
+        ("18446744073709551616", "1.8446744073709552e+19"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        ("-9223372036854775809", "-9.223372036854776e+18"),
+    ] {
+        let value: Value = serde_json::from_str(input).unwrap();
+        assert_eq!(candidate::candidate_text(&value), wanted, "{input}");
+    }
+}
+
 fn claim() -> Claim {
     Claim {
         response: "Done.".to_owned(),

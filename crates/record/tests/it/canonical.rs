@@ -101,6 +101,23 @@ fn keys_are_text_and_never_repeated() {
 }
 
 #[test]
+fn a_number_is_the_same_whichever_way_the_build_keeps_it() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    // A negative zero is no integer, and the RFC has but one zero.
+    for zero in ["-0", "-0.0", "-0e1"] {
+        assert_eq!(text(jcs(&read(zero)).unwrap()), "0", "{zero}");
+        let refused = to_canonical(&read(zero)).unwrap_err().problem;
+        assert!(matches!(refused, Problem::Float { .. }), "{zero}: {refused}");
+    }
+    // A number at the deepest level is no level of its own.
+    let deepest = format!("{}7{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    assert_eq!(text(to_canonical(&read(&deepest)).unwrap()), deepest);
+    // Nor is a bad one anywhere else than it is.
+    let bad = to_canonical(&read(r#"{"a":[0,{"b~/":1.5}]}"#)).unwrap_err();
+    assert_eq!(bad.path, "/a/1/b~0~1");
+}
+
+#[test]
 fn every_shape_of_serde_is_written_as_serde_json_writes_it() {
     #[derive(Serialize)]
     enum Shape {
@@ -298,7 +315,41 @@ fn any_double() -> impl Strategy<Value = f64> {
     prop_oneof![bits, ties, powers].prop_filter("finite", |double| double.is_finite())
 }
 
+/// An object as a type may hand it over: in any order, keys twice.
+struct Loose(Vec<(String, u32)>);
+
+impl Serialize for Loose {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
 proptest! {
+    #[test]
+    fn members_come_out_in_order_in_whatever_order_they_come_in(
+        members in proptest::collection::vec((any_text(), any::<u32>()), 0..6),
+        is_sorted in any::<bool>(),
+    ) {
+        let mut members = members;
+        if is_sorted {
+            members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+        }
+        let once: BTreeMap<String, u32> = members.iter().cloned().collect();
+        let is_twice = once.len() < members.len();
+        match to_canonical(&[Loose(members)]) {
+            Ok(bytes) => {
+                prop_assert!(!is_twice);
+                let wanted = serde_json_canonicalizer::to_string(&[once]).unwrap();
+                prop_assert_eq!(text(bytes), wanted);
+            }
+            Err(error) => {
+                prop_assert!(is_twice, "{}", error);
+                let is_named = matches!(&error.problem, Problem::DuplicateKey { .. });
+                prop_assert!(is_named && error.path == "/0", "{}", error);
+            }
+        }
+    }
+
     #[test]
     fn the_oracle_agrees_on_values(value in tree(any_double().prop_map(Value::from).boxed())) {
         let wanted = serde_json_canonicalizer::to_string(&value).unwrap();
