@@ -90,7 +90,8 @@ impl Engine {
         Box::pin(self.driver(plan, machine, journal, watch, cancel).drive()).await
     }
 
-    /// Takes up a run that was interrupted. A run that has ended is read, not driven.
+    /// Takes up a run that was interrupted. A run that has ended is read, not driven; one that waits for
+    /// somebody is cancelled where `cancel` is by then.
     ///
     /// # Errors
     /// As [`Engine::run`]; [`EngineError::PlanDiffers`] if the plan is not that of the run.
@@ -193,10 +194,14 @@ impl Driver<'_> {
             while let Some(effect) = self.machine.poll_effect() {
                 self.perform(effect).await?;
             }
-            if let Some(ended) = self.ended() {
-                return Ok(ended);
-            }
-            let wake = self.wait().await?;
+            let wake = match self.ended() {
+                // Somebody who no longer wants it to wait would not be heard otherwise.
+                Some(Ended { outcome: Outcome::Escalated, .. }) if self.cancel.is_cancelled() => {
+                    Wake::Cancel
+                }
+                Some(ended) => return Ok(ended),
+                None => self.wait().await?,
+            };
             self.take(wake).await?;
         }
     }

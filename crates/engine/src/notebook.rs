@@ -8,8 +8,10 @@ use probity_delegate::{Kept, Note, NoteError, Notebook};
 use probity_store::Store;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::content::MAX_KEPT_BYTES;
 use crate::journal::MAX_BLOB_BYTES;
+
+/// The longest note that is kept, in bytes.
+pub(crate) const MAX_NOTE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A note on its way into the log.
 pub(crate) struct Wanted {
@@ -49,8 +51,8 @@ impl Notebook for RunNotebook {
 
     async fn keep(&self, note: Note) -> Result<(), NoteError> {
         let bytes = note.content.len();
-        if bytes > MAX_KEPT_BYTES {
-            return Err(NoteError::TooLarge { bytes, max_bytes: MAX_KEPT_BYTES });
+        if bytes > MAX_NOTE_BYTES {
+            return Err(NoteError::TooLarge { bytes, max_bytes: MAX_NOTE_BYTES });
         }
         let (kept, is_kept) = oneshot::channel();
         let wanted = Wanted { note, kept };

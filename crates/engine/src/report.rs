@@ -427,9 +427,13 @@ impl Reader<'_> {
         })
     }
 
-    /// The message behind a `delegate.failed` or `world.unreadable`.
+    /// The message behind a `delegate.failed` or `world.unreadable` of the round at work, or of the last
+    /// one: whoever was asked again behind a failure is not said to have failed.
     async fn failure(&self, log: &RunRecords) -> Result<Option<String>, EngineError> {
-        let detail = log.entries.iter().rev().find_map(|entry| match &entry.event {
+        let is_asked = |event: &Event| matches!(event, Event::DelegateDispatched { .. });
+        let round = log.entries.iter().rev().take_while(|entry| !is_asked(&entry.event));
+        let mut round = round.map(|entry| &entry.event);
+        let detail = round.find_map(|event| match event {
             Event::DelegateFailed { detail, .. } | Event::WorldUnreadable { detail, .. } => {
                 Some(*detail)
             }

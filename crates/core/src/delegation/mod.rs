@@ -289,6 +289,12 @@ impl Delegation {
         &self.fold.notes
     }
 
+    /// How often its delegates asked to wait.
+    #[must_use]
+    pub const fn waits(&self) -> usize {
+        self.fold.waits
+    }
+
     /// What the run waits for at its delegate's wish.
     #[must_use]
     pub const fn parking(&self) -> Option<&Parking> {

@@ -59,7 +59,8 @@ enum Word {
 
 impl Answer {
     /// The answer in what a critic said: its output, or the one object in its text that has a verdict.
-    /// A text with several of them is none: one of them may be quoted from the claim.
+    /// A text with several of them is none: one of them may be quoted from the claim. So is one in which
+    /// an object that cannot be read may hold another verdict.
     pub(super) fn read(claim: &Claim, config: &CriticConfig) -> Result<Self, NoAnswer> {
         let value = match &claim.output {
             Some(output) => output.clone(),
@@ -114,7 +115,9 @@ impl fmt::Display for NoAnswer {
         match self {
             Self::Nothing => f.write_str("there is no JSON object with a `verdict` in it"),
             Self::TooLong => write!(f, "it is longer than {MAX_ANSWER_BYTES} bytes"),
-            Self::Several => f.write_str("there are several JSON objects with a `verdict` in it"),
+            Self::Several => f.write_str(
+                "there are several JSON objects with a `verdict` in it, or parts of them",
+            ),
             Self::Form(what) => f.write_str(what),
             Self::Missing(key) => write!(f, "the criterion `{key}` is missing"),
             Self::Unknown => f.write_str("it has a criterion that was not asked about"),
@@ -129,6 +132,8 @@ fn in_text(text: &str) -> Result<Value, NoAnswer> {
         return Err(NoAnswer::TooLong);
     }
     let mut found = None;
+    // Whether the word stands outside of objects, behind a brace that begins none.
+    let mut is_doubtful = false;
     let (mut rest, mut false_starts) = (text, 0_usize);
     while let Some(from) = rest.find('{').and_then(|at| rest.get(at..)) {
         let mut values = serde_json::Deserializer::from_str(from).into_iter::<Value>();
@@ -152,8 +157,13 @@ fn in_text(text: &str) -> Result<Value, NoAnswer> {
             }
         };
         rest = from.get(end..).unwrap_or_default();
+        let outside = rest.find('{').and_then(|at| rest.get(..at)).unwrap_or(rest);
+        is_doubtful |= false_starts > 0 && outside.contains("verdict");
     }
     let object = found.ok_or(NoAnswer::Nothing)?;
+    if is_doubtful {
+        return Err(NoAnswer::Several);
+    }
     // A second reading, which takes no key twice.
     parse_ijson(object.as_bytes()).map_err(|_| NoAnswer::Form("the JSON object has a key twice"))
 }

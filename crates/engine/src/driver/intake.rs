@@ -6,13 +6,13 @@ use probity_core::{
     CheckIndex, Code, Fault, Finding, HookDecision, HookIndex, HookPoint, Input, Phase, Rewrite,
     Turn, Usage, Verdict, World,
 };
-use probity_delegate::{Answered, DelegateError, Parked};
+use probity_delegate::{Answered, DelegateError};
 use probity_record::{claim_candidate, submission_id};
 use serde_json::{Map, Value};
 
 use super::Driver;
 use super::noting::noted;
-use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredClaim, StoredFault, StoredParking};
+use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredClaim, StoredFault};
 use crate::hook::Reply;
 use crate::police::Answer;
 use crate::work::{Observed, Sealed, Unreadable};
@@ -189,6 +189,10 @@ impl Driver<'_> {
         let mut blobs = Vec::new();
         let mut notes = Vec::new();
         let input = match answer {
+            Ok(Answered { notes: written, .. }) if let Some(stored) = self.unfit(&written) => {
+                let detail = content::keep_json(&mut blobs, &stored)?;
+                Input::DelegateFailed { turn, code: Code::slug("delegate_notes"), detail }
+            }
             Ok(Answered { claim, usage, session, notes: written }) => {
                 notes.extend(written.into_iter().map(|note| noted(turn, note, &mut blobs)));
                 let session = session.or(self.session.take());
@@ -214,11 +218,7 @@ impl Driver<'_> {
             }
             // It is asked again: the crash of a delegate is no statement about its work.
             Err(DelegateError::Lost { .. }) => Input::Resume,
-            Err(DelegateError::Parked(Parked { key, until_ms, question })) => {
-                let stored = StoredParking { key, question };
-                let detail = content::keep_json(&mut blobs, &stored)?;
-                Input::Parked { turn, until_ms, detail }
-            }
+            Err(DelegateError::Parked(parked)) => self.parked(turn, parked, &mut blobs)?,
             Err(error) => {
                 let stored = StoredFault::new(&error.to_string(), None);
                 let detail = content::keep_json(&mut blobs, &stored)?;

@@ -1,14 +1,21 @@
 //! Notes of the delegate at work: into the log, without disturbing it.
 
-use probity_core::{Effect, Input, MAX_NOTES, Stage, Turn};
-use probity_delegate::{Answer, Budget, Note, Notes};
-use serde_json::Value;
 use std::sync::Arc;
+
+use probity_core::{Code, Effect, Input, MAX_NOTES, MAX_WAITS, Stage, Turn};
+use probity_delegate::{Answer, Budget, Note, NoteError, Notes, Parked};
+use probity_store::limits::{MAX_BATCH_BYTES, MAX_BATCH_RECORDS};
+use serde_json::Value;
 
 use super::Driver;
 use crate::EngineError;
-use crate::content::{self, Blob, StoredParking, StoredWoken};
-use crate::notebook::{RunNotebook, Wanted};
+use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredFault, StoredParking, StoredWoken};
+use crate::notebook::{MAX_NOTE_BYTES, RunNotebook, Wanted};
+
+/// The most notes that come with a claim: with it they are one append.
+const MAX_NOTES_OF_CLAIM: usize = MAX_BATCH_RECORDS - 1;
+/// The longest key of a wait, in bytes.
+const MAX_KEY_BYTES: usize = 256;
 
 impl Driver<'_> {
     /// Makes a note durable, and tells the delegate so.
@@ -41,6 +48,44 @@ impl Driver<'_> {
         let (book, wanted) = RunNotebook::open(Arc::clone(&self.engine.store), noted);
         self.wanted = Some(wanted);
         Notes::new(Arc::new(book))
+    }
+
+    /// Why notes that come with a claim cannot be kept, if they cannot: they are one append with it.
+    pub(super) fn unfit(&self, notes: &[Note]) -> Option<StoredFault> {
+        let room = MAX_NOTES.saturating_sub(self.machine.notes().len());
+        let most = room.min(MAX_NOTES_OF_CLAIM);
+        if notes.len() > most {
+            let message = format!("{} notes with a claim, more than the {most} kept", notes.len());
+            return Some(StoredFault::new(&message, None));
+        }
+        let longest = notes.iter().map(|note| note.content.len()).max().unwrap_or_default();
+        let bytes: usize = notes.iter().map(|note| note.content.len()).sum();
+        let (got, max_bytes) = match longest > MAX_NOTE_BYTES {
+            true => (longest, MAX_NOTE_BYTES),
+            false => (bytes, MAX_BATCH_BYTES - MAX_KEPT_BYTES),
+        };
+        let message = NoteError::TooLarge { bytes: got, max_bytes }.to_string();
+        (got > max_bytes).then(|| StoredFault::new(&message, None))
+    }
+
+    /// A wait as an input; a failure of the delegate where the run holds no such wait.
+    pub(super) fn parked(
+        &self,
+        turn: Turn,
+        Parked { key, until_ms, question }: Parked,
+        blobs: &mut Vec<Blob>,
+    ) -> Result<Input, EngineError> {
+        let problem = if self.machine.waits() >= MAX_WAITS {
+            format!("a run holds at most {MAX_WAITS} waits of its delegates")
+        } else if key.len() > MAX_KEY_BYTES {
+            format!("the key of a wait is {} bytes, more than {MAX_KEY_BYTES}", key.len())
+        } else {
+            let stored = StoredParking { key, question: content::cut(&question).to_owned() };
+            let detail = content::keep_json(blobs, &stored)?;
+            return Ok(Input::Parked { turn, until_ms, detail });
+        };
+        let detail = content::keep_json(blobs, &StoredFault::new(&problem, None))?;
+        Ok(Input::DelegateFailed { turn, code: Code::slug("delegate_waits"), detail })
     }
 
     /// What the run leaves to spend.

@@ -164,6 +164,27 @@ async fn a_pass_that_is_quoted_beside_the_answer_is_not_taken_for_it() {
     assert!(fault.message.contains("several JSON objects"), "{fault}");
 }
 
+/// Quotes that a critic forgot to escape take its own object apart, and leave the quoted one whole.
+#[tokio::test]
+async fn a_pass_that_is_quoted_within_a_broken_answer_is_not_taken_for_it() {
+    let own =
+        r#"{"verdict": "fail", "criteria": {"done": false, "kind": false}, "reason": "it says "#;
+    for text in [
+        format!("{own}{GOOD}\"}}"),
+        format!("{own}\"{GOOD}\", a lie\"}}"),
+        format!("{{'reason': 'it says {GOOD}', 'verdict': 'fail'}}"),
+        format!("{{\"reason\": \"it says {GOOD}\", \"verdict\": \"fail\"}}"),
+    ] {
+        let said = Said::default();
+        let fault = judged(config(said.critic(&[&text]))).await.unwrap_err();
+        assert_eq!(fault.code.as_str(), "critic_answer", "{text}");
+    }
+    // Braces of prose are in nobody's way.
+    let prose = format!("My verdict on {{x}} and `{{y}}`:\n{GOOD}");
+    let said = Said::default();
+    assert_eq!(judged(config(said.critic(&[&prose]))).await.unwrap().kind, VerdictKind::Pass);
+}
+
 #[tokio::test]
 async fn no_text_takes_long_to_read() {
     for text in [

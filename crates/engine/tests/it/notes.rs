@@ -4,16 +4,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use probity_core::{Claim, Event, NoteKind, Outcome, Policy, RedFirst, Turn, Usage, Verdict};
+use probity_core::{
+    Claim, Event, NoteKind, OnFailure, Outcome, Policy, RedFirst, Turn, Usage, Verdict,
+};
 use probity_delegate::{
     Answer, Answered, Conversation, Delegate, DelegateError, Note, Parked, Request,
 };
 use probity_engine::{Correction, EngineError, Plan, read_notes};
-use probity_store::{MemoryStore, RunLog};
+use probity_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::rig::{Eye, Rig, Unwatched, bounded, run_id, timeless};
+use crate::rig::{Eye, Rig, Unwatched, When, bounded, run_id, timeless};
 
 /// A delegate that is a script over its request.
 struct Playing<F> {
@@ -333,4 +335,178 @@ async fn the_value_that_a_check_put_in_place_is_handed_on_by_every_process() {
     let plan = || calm(rig.plan(Playing::new(diligent), [eye.check("a")]));
     assert_eq!(rig.run(plan()).await.result, Some(json!({ "n": 1 })));
     assert_eq!(rig.resume(plan()).await.unwrap().result, Some(json!({ "n": 1 })));
+}
+
+/// Keeps a note and claims, with these notes beside the claim.
+async fn bringing(rig: &Rig, notes: Vec<Note>) -> (probity_engine::Ended, usize) {
+    let delegate = Playing::new(move |_| {
+        let notes = notes.clone();
+        async move { Ok(Answered { notes, ..Answered::of(Claim::text("round 0")) }) }
+    });
+    let ended = rig.run(calm(rig.plan(delegate, [content(rig).check("a")]))).await;
+    let kept = read_notes(rig.store.as_ref(), &run_id()).await.unwrap();
+    (ended, kept.len())
+}
+
+#[tokio::test]
+async fn notes_that_do_not_fit_into_one_append_are_the_failure_of_their_delegate() {
+    let many = |count: usize| vec![note("n", 1); count];
+    let large = |mib: usize| Note { content: vec![0; mib << 20], ..note("", 1) };
+    for (notes, kept) in [
+        (many(255), Some(255)),
+        (many(256), None),
+        (vec![large(16)], Some(1)),
+        (vec![large(17)], None),
+        (vec![large(15); 5], None),
+    ] {
+        let (ended, count) = bringing(&Rig::new(), notes).await;
+        assert_eq!(count, kept.unwrap_or(0));
+        match kept {
+            Some(_) => assert_eq!(ended.outcome, Outcome::Verified),
+            None => assert_eq!(
+                (ended.outcome, ended.code.as_str()),
+                (Outcome::DelegateFailed, "delegate_notes")
+            ),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_that_is_too_long_is_refused_at_once() {
+    let rig = Rig::new();
+    let delegate = Playing::new(|request: Request| async move {
+        let large = Note { content: vec![0; (16 << 20) + 1], ..note("", 1) };
+        request.notes.keep(large).await?;
+        Ok(Answered::of(Claim::text("round 0")))
+    });
+    let ended = rig.run(calm(rig.plan(delegate, [content(&rig).check("a")]))).await;
+    assert_eq!(ended.code.as_str(), "delegate_notes");
+}
+
+fn waiting(key: String, question: String) -> Arc<Playing<impl Fn(Request) -> Asked + Send + Sync>> {
+    Playing::new(move |_| {
+        let (key, question) = (key.clone(), question.clone());
+        std::future::ready(Err(DelegateError::Parked(Parked { key, until_ms: None, question })))
+    })
+}
+
+type Asked = std::future::Ready<Played>;
+
+#[tokio::test]
+async fn a_wait_that_cannot_be_held_is_the_failure_of_its_delegate() {
+    let rig = Rig::new();
+    let delegate = waiting("k".repeat(257), String::new());
+    let ended = rig.run(calm(rig.plan(delegate, [content(&rig).check("a")]))).await;
+    let (outcome, code) = (ended.outcome, ended.code);
+    assert_eq!((outcome, code.as_str()), (Outcome::DelegateFailed, "delegate_waits"));
+
+    let rig = Rig::new();
+    let delegate = waiting("k".repeat(256), "é".repeat(65 << 20 >> 1));
+    let (ended, report) = rig.whole(calm(rig.plan(delegate, [content(&rig).check("a")]))).await;
+    assert_eq!(ended.code.as_str(), "parked");
+    assert_eq!(report.question.unwrap().len(), 64 * 1024);
+}
+
+#[tokio::test]
+async fn a_parked_run_can_be_cancelled() {
+    let rig = Rig::new();
+    let plan = || calm(rig.plan(Playing::new(asking), [content(&rig).check("a")]));
+    rig.run(plan()).await;
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let ended = bounded(rig.engine().resume(plan(), &Unwatched, cancel)).await.unwrap();
+    assert_eq!(ended.outcome, Outcome::Cancelled);
+    let report = rig.report().await;
+    assert_eq!((report.outcome, report.parked_for), (Some(Outcome::Cancelled), None));
+    assert_eq!(rig.resume(plan()).await.unwrap().outcome, Outcome::Cancelled);
+}
+
+#[tokio::test]
+async fn a_failure_that_a_human_let_pass_is_not_reported_of_the_run_behind_it() {
+    let rig = Rig::new();
+    let delegate = Playing::new(|request: Request| async move {
+        match request.turn.number {
+            0 => Err(DelegateError::Budget(probity_delegate::Spent::ModelCalls)),
+            _ => Ok(Answered::of(Claim::text("round 1"))),
+        }
+    });
+    let mut plan = calm(rig.plan(delegate, [content(&rig).check("a")]));
+    plan.policy.on_exhausted = OnFailure::Escalate;
+    let (ended, report) = rig.whole(plan.clone()).await;
+    assert_eq!(ended.outcome, Outcome::Escalated);
+    assert!(report.failure.unwrap().contains("model calls"));
+    let answer = probity_core::Answer::Continue { attempts: 1 };
+    let engine = rig.engine();
+    let go_on = engine.answer(plan, "ana", answer, &Unwatched, CancellationToken::new());
+    assert_eq!(bounded(go_on).await.unwrap().outcome, Outcome::Verified);
+    assert_eq!(rig.report().await.failure, None);
+}
+
+/// Polled in place by the driver.
+struct Yielding(Arc<dyn Delegate>);
+
+#[async_trait]
+impl Delegate for Yielding {
+    async fn attempt(&self, request: &Request) -> Played {
+        self.0.attempt(request).await
+    }
+
+    fn conversation(&self) -> Conversation {
+        self.0.conversation()
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    fn yields(&self) -> bool {
+        true
+    }
+}
+
+fn in_place(plan: Plan) -> Plan {
+    Plan { delegate: Arc::new(Yielding(plan.delegate)), ..plan }
+}
+
+async fn notes_without_end(request: Request) -> Played {
+    loop {
+        // Heeds nothing but the end of its notebook.
+        request.notes.keep(note("more", 1)).await?;
+    }
+}
+
+#[tokio::test]
+async fn a_delegate_that_only_writes_notes_is_cancelled_and_held_to_its_time() {
+    for is_in_place in [false, true] {
+        let how = |plan| if is_in_place { in_place(plan) } else { plan };
+        let rig = Rig::new();
+        let plan = calm(rig.plan(Playing::new(notes_without_end), [content(&rig).check("a")]));
+        let cancel = CancellationToken::new();
+        let watch = When("delegate.noted", || cancel.cancel());
+        let (engine, since) = (rig.engine(), std::time::Instant::now());
+        let ended = bounded(engine.run(how(plan), &watch, cancel.clone())).await.unwrap();
+        assert_eq!(ended.outcome, Outcome::Cancelled, "{is_in_place}");
+
+        let rig = Rig::new();
+        let mut plan = calm(rig.plan(Playing::new(notes_without_end), [content(&rig).check("a")]));
+        plan.policy.wall_ms = Some(100);
+        let ended = rig.run(how(plan)).await;
+        assert_eq!((ended.outcome, ended.code.as_str()), (Outcome::Exhausted, "budget_wall"));
+        // Nobody waited for one that waits for its note.
+        assert!(since.elapsed() < std::time::Duration::from_secs(8), "{is_in_place}");
+    }
+}
+
+#[tokio::test]
+async fn a_delegate_that_panics_in_place_fails_and_takes_nothing_along() {
+    let rig = Rig::new();
+    let delegate = Playing::new(|request: Request| async move {
+        request.notes.keep(note("before", 1)).await?;
+        assert!(request.turn.number > 0, "a panic in a delegate");
+        Ok(Answered::default())
+    });
+    let plan = in_place(calm(rig.plan(delegate, [content(&rig).check("a")])));
+    let (ended, report) = rig.whole(plan).await;
+    assert_eq!(ended.outcome, Outcome::DelegateFailed);
+    assert!(report.failure.unwrap().contains("panicked"));
 }
