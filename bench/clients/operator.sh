@@ -50,6 +50,7 @@ opencode)
     sed "s|@URL@|$url|" "$here/opencode.json" >"$root/home/.config/opencode/opencode.json"
     acp=("$CLIENTS/opencode/node_modules/.bin/opencode" acp)
     ;;
+chat) ;; # A chat model of Probity's own, without an agent around it.
 qwen)
     settings=(OPENAI_BASE_URL="$url/v1" OPENAI_API_KEY=none OPENAI_MODEL=scripted)
     acp=("$CLIENTS/qwen/node_modules/.bin/qwen" --acp)
