@@ -123,8 +123,18 @@ fn list(mode: &str, to: &Value) {
             json!({"tools": [reader, tool("fail"), tool("stick")], "nextCursor": "two"})
         }
         (_, Some(_)) => {
-            let names =
-                ["die", "ask", "big", "vanish", "structured", "picture", "beg", "pid", "strange"];
+            let names = [
+                "die",
+                "deafen",
+                "ask",
+                "big",
+                "vanish",
+                "structured",
+                "picture",
+                "beg",
+                "pid",
+                "strange",
+            ];
             json!({"tools": names.map(tool)})
         }
     };
@@ -143,6 +153,12 @@ fn call(to: &Value) {
         // Answers never; where it is told that nobody waits, it leaves a file.
         "stick" => std::fs::write(format!("{given}.begun"), given).unwrap(),
         "die" => std::process::exit(9),
+        "deafen" => {
+            text(to, &std::process::id().to_string());
+            loop {
+                std::thread::park();
+            }
+        }
         "ask" => {
             let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}).to_string();
             loop {

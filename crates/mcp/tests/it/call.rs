@@ -5,7 +5,7 @@ use probity_mcp::McpConfig;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{call, call_with, config, start, until};
+use crate::{call, call_with, config, is_alive, start, until};
 
 #[tokio::test]
 async fn results_arrive_as_text() {
@@ -112,6 +112,20 @@ async fn a_server_that_asks_without_end_and_reads_no_answer_is_given_up() {
     let failed = call(&server, "ask", "").await.unwrap_err();
     assert!(failed.contains("more than 10000 requests; the call may"), "{failed}");
     assert_eq!(call(&server, "echo", "on").await.unwrap().content, "echo on");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_reading_holds_up_no_call_beyond_its_time_and_can_be_stopped() {
+    let server = start(McpConfig { timeout_ms: 500, ..config("plain") }).await;
+    let pid = call(&server, "deafen", "").await.unwrap().content;
+    // More than any socket holds, so that it cannot be written to the end.
+    let long = "l".repeat(8 * 1024 * 1024);
+    for _ in 0..2 {
+        let failed = call(&server, "echo", &long).await.unwrap_err();
+        assert!(failed.contains("within 500 ms"), "{failed}");
+    }
+    server.stop().await;
+    assert!(!is_alive(&pid));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ async fn tools_of_all_pages_are_offered_under_the_servers_name() {
     let server = start(config("plain")).await;
     let tools = server.tools();
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-    assert_eq!((names.len(), &names[..3]), (12, &["fake_echo", "fake_fail", "fake_stick"][..]));
+    assert_eq!((names.len(), &names[..3]), (13, &["fake_echo", "fake_fail", "fake_stick"][..]));
     assert_eq!(names.last(), Some(&"fake_strange"));
     assert_eq!(server.warnings(), Vec::<String>::new());
     let echo = tool(&server, "echo");
