@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use probity::core::Digest;
-use probity::record::blob_digest;
+use probity::record::{blob_digest, candidate_hash};
 use serde_json::{Value, json};
 
 use crate::error::BenchError;
@@ -151,7 +151,7 @@ fn action(index: u64, draw: &mut Draw) -> Value {
 /// The published rule: SHA-256 over the episode without its seal, keys sorted, no blanks. What is
 /// in these episodes, ASCII and integers, has only one spelling.
 fn seal(episode: &Value) -> Digest {
-    blob_digest(episode.to_string().as_bytes())
+    candidate_hash(episode)
 }
 
 fn envelope() -> Value {

@@ -27,7 +27,7 @@ pub struct ChatConfig {
     pub max_result_bytes: usize,
     /// When a model that does not answer is asked again.
     pub retry: RetryPolicy,
-    /// The longest that one try of a model call may take, in milliseconds. 120,000 by default.
+    /// The longest that one try of a model call may take, in milliseconds. 300,000 by default.
     pub call_timeout_ms: u64,
     /// The declared output; `None` for an agent whose claim is its text.
     pub output: Option<OutputSchema>,
@@ -66,7 +66,7 @@ impl ChatConfig {
             max_parallel_calls: 8,
             max_result_bytes: 64 * 1024,
             retry: RetryPolicy::default(),
-            call_timeout_ms: 120_000,
+            call_timeout_ms: 300_000,
             output: None,
             max_invalid_outputs: 3,
             shared: Shared::default(),

@@ -265,7 +265,7 @@ pub enum DelegateError {
     /// The model behind it gave no answer.
     #[error("{message}")]
     Model {
-        /// `model_refused`, `model_unavailable` or `model_unreadable`.
+        /// `model_refused`, `model_unavailable`, `model_unreadable`, `model_length` or `model_filtered`.
         code: &'static str,
         /// What the provider said, and what to do.
         message: String,

@@ -127,7 +127,13 @@ impl Workspace {
     /// question about a path is [`PathError::NoWorkspace`].
     #[must_use]
     pub fn none() -> Self {
-        Self { dir: None, root: PathBuf::from(NOWHERE), alias: None, id: (0, 0), writing: Mutex::new(()) }
+        Self {
+            dir: None,
+            root: PathBuf::from(NOWHERE),
+            alias: None,
+            id: (0, 0),
+            writing: Mutex::new(()),
+        }
     }
 
     /// Whether there is no workspace.

@@ -21,8 +21,8 @@ impl Model<'_> {
                 Does::Sleeps(for_ms) | Does::Asks(for_ms) => {
                     self.clock_ms += for_ms;
                     self.stop_ms = self.stop_ms.map(|stop_ms| stop_ms + for_ms);
+                    self.stage_ms = self.stage_ms.map(|stage_ms| stage_ms + for_ms);
                     self.waits += 1;
-                    self.begin_act();
                 }
                 Does::Dies => self.begin_act(),
             }
