@@ -167,8 +167,11 @@ fn sorted(value: &Value) -> String {
 
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
+            // The end of a line as some systems write it.
+            '\r' if chars.peek() == Some(&'\n') => {}
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
@@ -266,6 +269,11 @@ mod tests {
         assert!(text.len() <= MAX_REJECTIONS_BYTES, "{}", text.len());
         assert!(text.contains("attempt=\"2\" max=\"3\" repeat-of=\"1\" identical=\"1\""));
         assert!(text.ends_with("more rejections do not fit here.)"));
+    }
+
+    #[test]
+    fn lines_end_as_they_do_here() {
+        assert!(one("a\r\nb\rc", None).contains("Summary: a\nb\u{fffd}c\n"));
     }
 
     #[test]
