@@ -79,7 +79,7 @@ pub enum PrepareError {
     /// There is no key for a chat model.
     #[error(
         "the environment variable `{variable}` is not set, which should hold the key of the chat \
-         model; set it, or name another one with `key_env`"
+         model; set it, or name another one with `key_env` (`--key-env`)"
     )]
     NoKey {
         /// Its name.
