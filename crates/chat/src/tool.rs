@@ -58,6 +58,23 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
+impl ToolSpec {
+    /// The longest name, in characters.
+    pub const MAX_NAME_CHARS: usize = 64;
+
+    /// Whether a name may hold this character: what every provider takes.
+    #[must_use]
+    pub const fn may_name(c: char) -> bool {
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+    }
+
+    /// Whether this is a name that every provider takes.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        !name.is_empty() && name.len() <= Self::MAX_NAME_CHARS && name.chars().all(Self::may_name)
+    }
+}
+
 /// What becomes of a call that a crash interrupted: it may have taken effect, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupted {

@@ -81,8 +81,7 @@ impl Toolbox {
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolboxError> {
         let spec = tool.spec().clone();
         let name = spec.name.clone();
-        let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(is_legal) {
+        if !ToolSpec::is_name(&name) {
             let name = crate::cut::at_the_end(&name, 80).into_owned();
             return Err(ToolboxError::Name { name });
         }

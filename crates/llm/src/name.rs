@@ -6,22 +6,24 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Longest name of a tool, in characters.
-const MAX_CHARS: usize = 64;
+use probity_chat::ToolSpec;
 
 /// The name of a tool that was called.
 pub(crate) fn of_tool(name: &str) -> Cow<'_, str> {
-    if !name.is_empty() && name.len() <= MAX_CHARS && name.chars().all(is_legal) {
+    if ToolSpec::is_name(name) {
         return Cow::Borrowed(name);
     }
-    let letters = name.chars().take(MAX_CHARS).map(|c| if is_legal(c) { c } else { '_' });
+    let letters = name
+        .chars()
+        .take(ToolSpec::MAX_NAME_CHARS)
+        .map(|c| if ToolSpec::may_name(c) { c } else { '_' });
     let name: String = letters.collect();
     Cow::Owned(if name.is_empty() { "_".to_owned() } else { name })
 }
 
 /// The id of a call, for Anthropic. Different ids stay different.
 pub(crate) fn of_call(id: &str) -> Cow<'_, str> {
-    if !id.is_empty() && id.chars().all(is_legal) {
+    if !id.is_empty() && id.chars().all(ToolSpec::may_name) {
         return Cow::Borrowed(id);
     }
     let mut spelled = "id-".to_owned();
@@ -30,8 +32,4 @@ pub(crate) fn of_call(id: &str) -> Cow<'_, str> {
         let _ = write!(spelled, "{byte:02x}");
     }
     Cow::Owned(spelled)
-}
-
-const fn is_legal(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }

@@ -27,9 +27,6 @@ const MAX_WARNINGS: usize = 50;
 /// Bytes of a tool's own name; one with more is left out.
 const MAX_REMOTE_NAME_BYTES: usize = 256;
 
-/// Characters of a name that a model is given.
-const MAX_NAME_CHARS: usize = 64;
-
 /// A tool that is offered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Offer {
@@ -139,14 +136,14 @@ fn parameters(tool: &Value) -> Result<Value, String> {
 /// cut, and what is taken gets a number.
 fn legal_name(prefix: &str, remote: &str, taken: &mut BTreeSet<String>) -> String {
     let whole = if prefix.is_empty() { remote.to_owned() } else { format!("{prefix}_{remote}") };
-    let legal = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
+    let legal = |c: char| if ToolSpec::may_name(c) { c } else { '_' };
     let whole: String = whole.chars().map(legal).collect();
-    let mut name: String = whole.chars().take(MAX_NAME_CHARS).collect();
+    let mut name: String = whole.chars().take(ToolSpec::MAX_NAME_CHARS).collect();
     // Ends: of one number more than there are names, one is free.
     let mut number = 2_usize;
     while !taken.insert(name.clone()) {
         let suffix = format!("_{number}");
-        let room = MAX_NAME_CHARS.saturating_sub(suffix.len());
+        let room = ToolSpec::MAX_NAME_CHARS.saturating_sub(suffix.len());
         name = whole.chars().take(room).chain(suffix.chars()).collect();
         number = number.saturating_add(1);
     }
