@@ -223,11 +223,8 @@ impl Inner {
 
     /// Whether there is a run of this name.
     pub(crate) async fn knows(&self, run: &RunId) -> Result<bool, AgentError> {
-        match read_entries(self.store.as_ref(), run).await {
-            Ok(_) => Ok(true),
-            Err(EngineError::Missing { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let state = self.store.state(run).await.map_err(EngineError::from)?;
+        Ok(state.is_some())
     }
 
     /// Takes up a run by its name: its task stands in its log.

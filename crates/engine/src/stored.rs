@@ -27,7 +27,12 @@ pub async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, 
 /// # Errors
 /// As [`read_entries`].
 pub async fn read_request(store: &dyn Store, run: &RunId) -> Result<Vec<u8>, EngineError> {
-    let entries = read_entries(store, run).await?;
+    // The request stands in the first record, however long the log is.
+    let first = store.read(run, 0, 1).await?;
+    let entries = match first.is_empty() {
+        true => Vec::new(),
+        false => read_records(&first)?.entries,
+    };
     let opened = entries.first().and_then(|entry| match &entry.event {
         Event::RunOpened { request, .. } => Some(*request),
         _ => None,
