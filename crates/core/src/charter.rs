@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::policy::{MAX_CHECK_MS, MAX_WALL_MS, PolicyError};
-use crate::{CheckDecl, Code, HookDecl, Policy, Subject, Terms};
+use crate::{CheckDecl, Code, HookDecl, Policy, RunId, Subject, Terms};
 
 /// The most checks and hooks a delegation may have, each.
 pub const MAX_CHECKS: usize = 1000;
@@ -19,6 +19,8 @@ pub struct Charter {
     pub hooks: Vec<HookDecl>,
     /// The terms of the decision, where the run is one under an envelope.
     pub terms: Option<Terms>,
+    /// The run that waits for this one, if one does.
+    pub parent: Option<RunId>,
 }
 
 /// The delegation cannot be opened as asked.
@@ -28,6 +30,12 @@ pub enum OpenError {
     /// A bound of the policy or of the terms.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The run waits for itself.
+    #[error("run `{run}` cannot be its own parent")]
+    OwnParent {
+        /// The run.
+        run: RunId,
+    },
     /// Two checks or hooks share a name.
     #[error("two checks or hooks are called `{id}`; give one of them another id")]
     DuplicateCheck {
@@ -64,7 +72,7 @@ impl Charter {
     /// Bounds and checks, without hooks and terms.
     #[must_use]
     pub const fn new(policy: Policy, checks: Vec<CheckDecl>) -> Self {
-        Self { policy, checks, hooks: Vec::new(), terms: None }
+        Self { policy, checks, hooks: Vec::new(), terms: None, parent: None }
     }
 
     /// Checks every bound, the names and the order.

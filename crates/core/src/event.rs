@@ -7,7 +7,7 @@ use crate::strict::no_fields;
 use crate::{
     CheckDecl, CheckIndex, Code, Digest, Discrimination, Drift, Finding, HookDecision, HookDecl,
     HookIndex, Judgement, NoteKind, Outcome, Policy, Rewrite, RunId, Step, SubmissionId, Terms,
-    Trigger, Turn, Usage,
+    Trigger, Turn, Usage, WorkerId,
 };
 
 /// An event with the time it was decided, as the driver gave it.
@@ -41,6 +41,34 @@ pub enum Event {
         /// The terms of the decision, where the run is one under an envelope.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         terms: Option<Terms>,
+        /// The run that waits for this one, if one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<RunId>,
+    },
+    /// A worker took the run up. Whoever drove it before cannot append any more.
+    #[serde(rename = "lease.taken")]
+    LeaseTaken {
+        /// Rises with every lease of the run.
+        epoch: u64,
+        /// Who took it.
+        worker: WorkerId,
+        /// Interruptions so far, this one included where somebody was at work.
+        interruptions: u32,
+    },
+    /// Nobody drives the run: it is left for a worker to take up.
+    #[serde(rename = "run.released", deserialize_with = "no_fields")]
+    RunReleased,
+    /// Somebody wants the run to stop. Whoever drives it ends it.
+    #[serde(rename = "run.cancel_requested")]
+    CancelRequested {
+        /// Blob that names who wants it and holds the text.
+        by: Digest,
+    },
+    /// Somebody has something to say to the delegate in the midst of its work.
+    #[serde(rename = "run.steered")]
+    Steered {
+        /// Blob that names who says it and holds the text.
+        content: Digest,
     },
     /// The workspace and the judge's own files were read.
     #[serde(rename = "world.observed")]
@@ -295,11 +323,27 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether it comes from somebody who does not drive the run, and changes nothing of what is in
+    /// flight.
+    #[must_use]
+    pub const fn is_beside(&self) -> bool {
+        matches!(self, Self::CancelRequested { .. } | Self::Steered { .. })
+    }
+
+    /// Whether nothing follows of itself: nobody who could do it wrote this.
+    pub(crate) const fn is_aside(&self) -> bool {
+        self.is_beside() || matches!(self, Self::RunReleased)
+    }
+
     /// The wire word in `type`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::RunOpened { .. } => "run.opened",
+            Self::LeaseTaken { .. } => "lease.taken",
+            Self::RunReleased => "run.released",
+            Self::CancelRequested { .. } => "run.cancel_requested",
+            Self::Steered { .. } => "run.steered",
             Self::WorldObserved { .. } => "world.observed",
             Self::WorldUnreadable { .. } => "world.unreadable",
             Self::CheckStarted { .. } => "check.started",

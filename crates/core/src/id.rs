@@ -82,6 +82,12 @@ name!(
 );
 
 name!(
+    /// One worker of a fleet: a process that drives runs. Unique among those that live at a time.
+    WorkerId, "a worker id", 64, "a-z A-Z 0-9 - _",
+    |c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
+);
+
+name!(
     /// One submission: the claim of one turn, on its way through the checks. A verifier that was
     /// interrupted sees the same id again and can use it as an idempotency key.
     SubmissionId, "a submission id", 64, "a-z A-Z 0-9 - _",

@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, CheckIndex, Code, Digest, Finding, HookDecision, HookIndex, HookPoint, Judgement,
-    NoteKind, Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage,
+    NoteKind, Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage, WorkerId,
 };
 
 /// Everything that can reach a delegation.
@@ -119,6 +119,25 @@ pub enum Input {
     },
     /// The driver takes the run up again after an interruption.
     Resume,
+    /// A worker takes the run up, under a lease.
+    Lease {
+        /// The lease's epoch.
+        epoch: u64,
+        /// Who takes it.
+        worker: WorkerId,
+    },
+    /// The driver leaves the run for a worker to take up.
+    Release,
+    /// Somebody wants the run to stop, and does not drive it.
+    RequestCancel {
+        /// Blob that names who wants it and holds the text.
+        by: Digest,
+    },
+    /// Somebody has something to say to the delegate.
+    Steer {
+        /// Blob that names who says it and holds the text.
+        content: Digest,
+    },
     /// A human answers an escalated run.
     Answered {
         /// Blob that names the human and holds the text.
@@ -194,10 +213,18 @@ pub enum Refusal {
         /// Where it was called.
         point: HookPoint,
     },
+    /// A lease that is not above the last one of the run.
+    #[error("the run is at epoch {held}, a lease of epoch {got} comes too late")]
+    StaleEpoch {
+        /// The epoch of the last lease.
+        held: u64,
+        /// The epoch that was offered.
+        got: u64,
+    },
     /// More than a run may hold.
-    #[error("a run holds at most {max} {what} of its delegates")]
+    #[error("a run holds at most {max} {what}")]
     TooMany {
-        /// `notes` or `waits`.
+        /// `notes`, `waits` or `steers`.
         what: &'static str,
         /// The bound.
         max: usize,
@@ -234,6 +261,10 @@ impl Input {
             Self::Timer => "timer",
             Self::Cancel { .. } => "cancel",
             Self::Resume => "resume",
+            Self::Lease { .. } => "lease",
+            Self::Release => "release",
+            Self::RequestCancel { .. } => "request_cancel",
+            Self::Steer { .. } => "steer",
             Self::Answered { .. } => "answered",
             Self::Sealed => "sealed",
         }

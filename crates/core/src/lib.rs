@@ -40,11 +40,11 @@ pub use event::{Answer, Entry, Event, Phase};
 pub use evidence::Evidence;
 pub use feedback::{MAX_FEEDBACK_BYTES, MAX_REASON_BYTES, Told, feedback};
 pub use hook::{HookDecision, HookDecl, HookPoint, Rewrite};
-pub use id::{CheckIndex, Code, HookIndex, NameError, RunId, SubmissionId, Turn};
+pub use id::{CheckIndex, Code, HookIndex, NameError, RunId, SubmissionId, Turn, WorkerId};
 pub use input::{Handled, Input, Refusal};
 pub use ladder::{MAX_RUNGS, Rung, Step, Trigger, fall_back};
 pub use merge::{Judgement, merge};
-pub use note::{MAX_NOTES, MAX_WAITS, NoteKind, Noted, Parking, Woken};
+pub use note::{MAX_NOTES, MAX_STEERS, MAX_WAITS, NoteKind, Noted, Parking, Steered, Woken};
 pub use outcome::{Drift, Outcome};
 pub use policy::{
     Counting, DEFAULT_MAX_VERIFY_RETRIES, MAX_ATTEMPTS, MAX_CHECK_MS, MAX_WALL_MS, OnFailure,

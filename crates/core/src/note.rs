@@ -8,6 +8,8 @@ use crate::{Digest, Turn};
 pub const MAX_NOTES: usize = 100_000;
 /// The most waits that the delegates of one run may ask for.
 pub const MAX_WAITS: usize = 10_000;
+/// The most that may be said to the delegates of one run in the midst of their work.
+pub const MAX_STEERS: usize = 1000;
 
 /// What a note is about. Content-free; the content is a blob that only the delegate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,6 +31,15 @@ pub struct Noted {
     /// What it is about.
     pub kind: NoteKind,
     /// Blob of it.
+    pub content: Digest,
+}
+
+/// Something that was said to the delegate in the midst of its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steered {
+    /// The round at work when it was said, or the last one before.
+    pub turn: Turn,
+    /// Blob that names who said it and holds the text.
     pub content: Digest,
 }
 

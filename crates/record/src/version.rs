@@ -52,7 +52,7 @@ pub enum VersionError {
 
 impl FormatVersion {
     /// What this build writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 2 };
+    pub const CURRENT: Self = Self { major: 1, minor: 3 };
 
     /// Whether this build may try to read a record of that version.
     ///

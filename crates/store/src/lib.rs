@@ -1,7 +1,7 @@
-//! Storage contracts: [`RunLog`] and [`Blobs`], with one provider in memory.
+//! Storage contracts: [`RunLog`], [`Blobs`] and [`Queue`], with one provider in memory.
 //!
 //! The contracts come first. A provider is whatever keeps them and passes the conformance suite
-//! (feature `conformance`); the engine sees no more of it than these two traits.
+//! (feature `conformance`); the engine sees no more of it than these traits.
 //!
 //! # The run log
 //!
@@ -34,6 +34,29 @@
 //!
 //! A blob is named by the SHA-256 of its bytes. Putting it twice is putting it once. A blob whose
 //! bytes do not hash to its name is an error, never an answer.
+//!
+//! # The queue
+//!
+//! A queue holds jobs: the names of runs that a worker should look at. It holds nothing else about a
+//! run; what is to be done, and whether there is anything to do, is in the run's log. A job that is
+//! given out twice or for nothing is therefore harmless, and one that is lost is not: a job stays
+//! until the worker that holds it settles it.
+//!
+//! **One job for a run.** Enqueuing a run that has one changes nothing, but wakes it where it was
+//! parked. Of all leases of a job, at most one has not run out.
+//!
+//! **A lease runs out.** It lasts [`Queue::lease_ttl`] from when it was given or from its last
+//! heartbeat. Then the job is due again, and the one who held it is told [`LeaseError::Lost`] whatever
+//! it asks for, even if nobody else has taken the job yet. A lost lease changes nothing: the job
+//! belongs to whoever leases it next.
+//!
+//! **Epochs rise.** Each lease has a higher epoch than the one before it of the same job, and than the
+//! floor that the job was enqueued with. The worker's first act is to append its epoch to the run's
+//! log, by compare-and-set; the log takes no epoch that is not above the last one, so that of two
+//! workers with the same run the later one goes on and the earlier one cannot append.
+//!
+//! **What survives.** Whatever a queue acknowledged survives what an append survives. A worker that
+//! dies loses its leases when they run out, and nothing else.
 
 mod batch;
 mod blobs;
@@ -41,6 +64,7 @@ mod error;
 mod fault;
 pub mod limits;
 mod memory;
+mod queue;
 mod run_log;
 
 #[cfg(feature = "conformance")]
@@ -51,4 +75,8 @@ pub use blobs::Blobs;
 pub use error::{AppendError, BlobError, ReadError};
 pub use fault::{FaultKind, StoreFault};
 pub use memory::MemoryStore;
-pub use run_log::{Cursor, LogState, RunLog, RunSummary, Store, read_run};
+pub use queue::{
+    Ask, Cause, DeadJob, Enqueued, Job, Lease, LeaseError, ParkedJob, Pool, PoolError, Queue,
+    QueueError, Standing,
+};
+pub use run_log::{Cursor, LogState, RunLog, RunSummary, Store, WorkStore, read_run};

@@ -5,12 +5,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use probity_core::RunId;
 
-use crate::{AppendError, Batch, Blobs, ReadError};
+use crate::{AppendError, Batch, Blobs, Queue, ReadError};
 
 /// Both contracts in one provider, which is what an append with blobs needs.
 pub trait Store: RunLog + Blobs {}
 
 impl<T: RunLog + Blobs + ?Sized> Store for T {}
+
+/// All contracts in one provider, which is what workers need.
+pub trait WorkStore: Store + Queue {}
+
+impl<T: Store + Queue + ?Sized> WorkStore for T {}
 
 /// Where a run log stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

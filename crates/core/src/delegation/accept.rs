@@ -7,8 +7,8 @@ use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
 use crate::{
     Answer, CheckIndex, Code, Discrimination, Event, Finding, Handled, HookDecision, HookIndex,
-    HookPoint, Input, MAX_ATTEMPTS, MAX_NOTES, MAX_WAITS, Outcome, Phase, Refusal, Rewrite,
-    Subject, SubmissionId, Turn, VerdictKind,
+    HookPoint, Input, MAX_ATTEMPTS, MAX_NOTES, MAX_STEERS, MAX_WAITS, Outcome, Phase, Refusal,
+    Rewrite, Subject, SubmissionId, Turn, VerdictKind,
 };
 
 /// What an input means in a state: an event, or an answer that changes nothing.
@@ -69,6 +69,10 @@ pub(crate) fn accept(fold: &Fold, now_ms: u64, input: Input) -> Result<Accepted,
         Input::Timer => Ok(timer(fold, now_ms)),
         Input::Cancel { code } => cancel(stage, code),
         Input::Resume => resume(fold, now_ms),
+        input @ (Input::Lease { .. }
+        | Input::Release
+        | Input::RequestCancel { .. }
+        | Input::Steer { .. }) => of_fleet(fold, input, not_now),
         Input::Answered { by, answer } if matches!(stage, Stage::Escalated { .. }) => {
             check_answer(fold, answer)?;
             event(Event::Answered { by, answer })
@@ -124,6 +128,41 @@ fn of_delegate(
     }
 }
 
+/// What workers and those beside them do with a run.
+fn of_fleet(fold: &Fold, input: Input, not_now: Refusal) -> Result<Accepted, Refusal> {
+    let ended = fold.stage.outcome().map(|outcome| Refusal::Ended { outcome });
+    match input {
+        Input::Lease { epoch, worker } => {
+            if let (Stage::Sealed { .. }, Some(ended)) = (fold.stage, ended) {
+                return Err(ended);
+            }
+            if epoch <= fold.epoch {
+                return Err(Refusal::StaleEpoch { held: fold.epoch, got: epoch });
+            }
+            let interruptions = fold.interruptions.saturating_add(fold.is_attended().into());
+            event(Event::LeaseTaken { epoch, worker, interruptions })
+        }
+        Input::Release => match ended {
+            Some(ended) => Err(ended),
+            None if fold.released_ms.is_some() => Ok(Accepted::Nothing(Handled::Unchanged)),
+            None => event(Event::RunReleased),
+        },
+        Input::RequestCancel { by } => match ended {
+            Some(ended) => Err(ended),
+            None if fold.cancel_requested.is_some() => Ok(Accepted::Nothing(Handled::Unchanged)),
+            None => event(Event::CancelRequested { by }),
+        },
+        Input::Steer { content } => {
+            if let Some(ended) = ended {
+                return Err(ended);
+            }
+            within("steers", fold.steers.len(), MAX_STEERS)?;
+            event(Event::Steered { content })
+        }
+        _ => Err(not_now),
+    }
+}
+
 /// Whether a run may hold one more.
 fn within(what: &'static str, held: usize, max: usize) -> Result<(), Refusal> {
     if held < max { Ok(()) } else { Err(Refusal::TooMany { what, max }) }
@@ -164,7 +203,9 @@ fn resume(fold: &Fold, now_ms: u64) -> Result<Accepted, Refusal> {
 /// The event that an input's event forces before anything else follows of itself.
 pub(crate) fn forced(fold: &Fold, event: &Event) -> Option<Event> {
     match event {
-        Event::RunResumed { interruptions } if *interruptions > fold.policy.max_interruptions => {
+        Event::RunResumed { interruptions } | Event::LeaseTaken { interruptions, .. }
+            if *interruptions > fold.policy.max_interruptions =>
+        {
             let is_open = fold.stage.outcome().is_none();
             is_open.then(|| ended(Outcome::Exhausted, Code::slug("interruptions")))
         }

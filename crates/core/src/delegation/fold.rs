@@ -8,7 +8,7 @@ use crate::delegation::submission::{JudgedTurn, Presented, Progress, Submission,
 use crate::{
     Answer, Charter, CheckDecl, CheckIndex, Code, Digest, Discrimination, Event, Finding,
     HookDecision, HookIndex, HookPoint, Judgement, Noted, Outcome, Parking, Phase, Policy,
-    RedFirst, Rewrite, RunId, Step, Subject, Terms, Trigger, Turn, Usage, Woken,
+    RedFirst, Rewrite, RunId, Steered, Step, Subject, Terms, Trigger, Turn, Usage, Woken,
 };
 
 /// What is known of a run.
@@ -20,6 +20,13 @@ pub(crate) struct Fold {
     pub(crate) checks: Vec<CheckDecl>,
     pub(crate) hooks: Hooks,
     pub(crate) terms: Option<Terms>,
+    pub(crate) parent: Option<RunId>,
+    /// The epoch of the last lease.
+    pub(crate) epoch: u64,
+    /// Since when nobody drives the run, by the word of whoever did last.
+    pub(crate) released_ms: Option<u64>,
+    pub(crate) cancel_requested: Option<Digest>,
+    pub(crate) steers: Vec<Steered>,
     pub(crate) opened_at_ms: u64,
     /// Start of the wall time: the opening, or a human's answer that lets the run go on.
     pub(crate) wall_from_ms: u64,
@@ -67,7 +74,7 @@ pub struct Ending {
 
 impl Fold {
     pub(crate) fn open(at_ms: u64, run: RunId, request: Digest, charter: Charter) -> Self {
-        let Charter { policy, checks, hooks, terms } = charter;
+        let Charter { policy, checks, hooks, terms, parent } = charter;
         let red = vec![None; checks.len()];
         Self {
             run,
@@ -76,6 +83,11 @@ impl Fold {
             checks,
             hooks: Hooks::new(hooks),
             terms,
+            parent,
+            epoch: 0,
+            released_ms: None,
+            cancel_requested: None,
+            steers: Vec::new(),
             opened_at_ms: at_ms,
             wall_from_ms: at_ms,
             stage: Stage::Opened,
@@ -136,7 +148,14 @@ impl Fold {
     /// Folds one event in. Whether it may happen was decided before.
     pub(crate) fn apply(&mut self, at_ms: u64, event: &Event) {
         self.entries = self.entries.saturating_add(1);
-        self.is_replay = matches!(event, Event::RunResumed { .. });
+        let was_attended = self.is_attended();
+        let released_ms = match event.is_beside() {
+            true => self.released_ms,
+            false => self.released_ms.take(),
+        };
+        if !event.is_aside() {
+            self.is_replay = matches!(event, Event::RunResumed { .. });
+        }
         match event {
             Event::RunOpened { .. } => {}
             Event::WorldObserved { phase, manifest, judge } => {
@@ -192,6 +211,20 @@ impl Fold {
                 self.verdict_merged(*judgement, code, *counted, *reused);
             }
             Event::RunResumed { interruptions } => self.resumed(at_ms, *interruptions),
+            Event::LeaseTaken { epoch, interruptions, .. } => {
+                self.epoch = *epoch;
+                self.is_replay = was_attended;
+                match released_ms {
+                    _ if was_attended => self.resumed(at_ms, *interruptions),
+                    Some(released_ms) => self.taken_up(at_ms.saturating_sub(released_ms)),
+                    None => {}
+                }
+            }
+            Event::RunReleased => self.released_ms = Some(at_ms),
+            Event::CancelRequested { by } => self.cancel_requested = Some(*by),
+            Event::Steered { content } => {
+                self.steers.push(Steered { turn: self.turn, content: *content });
+            }
             Event::Escalated { instead_of, code } => {
                 self.refusal = Some(code.clone());
                 self.stage = Stage::Escalated { instead_of: *instead_of };
@@ -418,20 +451,6 @@ impl Fold {
             findings,
             elapsed_ms,
         });
-    }
-
-    /// A check that was in flight gets its whole time again: the crash was not its fault.
-    fn resumed(&mut self, at_ms: u64, interruptions: u32) {
-        self.interruptions = interruptions;
-        self.dispatched_ms = at_ms;
-        self.hooks.called_ms = at_ms;
-        if let Some(current) = &mut self.current {
-            current.observed_ms = at_ms;
-        }
-        for progress in self.current.iter_mut().flat_map(|current| &mut current.progress) {
-            progress.since_ms = at_ms;
-            progress.started_ms = at_ms;
-        }
     }
 
     fn answered(&mut self, at_ms: u64, answer: Answer) {

@@ -4,6 +4,7 @@ mod accept;
 mod decide;
 mod degrade;
 mod fold;
+mod hands;
 mod hooks;
 mod pending;
 mod replay;
@@ -21,7 +22,7 @@ pub use submission::{JudgedTurn, Presented, World};
 
 use crate::{
     Charter, CheckDecl, CheckIndex, Digest, Discrimination, Effect, Entry, Event, Finding, Handled,
-    HookDecl, Input, Judgement, Noted, OpenError, Parking, Policy, Refusal, RunId, Step,
+    HookDecl, Input, Judgement, Noted, OpenError, Parking, Policy, Refusal, RunId, Steered, Step,
     SubmissionId, Terms, Turn, Usage, Woken, merge,
 };
 use accept::Accepted;
@@ -58,6 +59,9 @@ impl Delegation {
         charter: Charter,
     ) -> Result<Self, OpenError> {
         charter.validate()?;
+        if charter.parent.as_ref() == Some(&run) {
+            return Err(OpenError::OwnParent { run });
+        }
         let event = Event::RunOpened {
             run: run.clone(),
             request,
@@ -65,6 +69,7 @@ impl Delegation {
             checks: charter.checks.clone(),
             hooks: charter.hooks.clone(),
             terms: charter.terms.clone(),
+            parent: charter.parent.clone(),
         };
         let fold = Fold::open(now_ms, run, request, charter);
         let mut machine = Self { fold, now_ms, effects: VecDeque::new() };
@@ -81,13 +86,15 @@ impl Delegation {
         let is_timer = input == Input::Timer;
         let is_note = matches!(input, Input::Noted { .. });
         let is_seal = input == Input::Sealed;
-        let is_resume = input == Input::Resume;
+        let is_resume = matches!(input, Input::Resume | Input::Lease { .. });
         // The closing entry was made when the seal was asked for; it keeps that time.
         let now_ms = if is_seal { self.now_ms } else { now_ms.max(self.now_ms) };
         let mut entries = Vec::new();
+        let mut is_aside = false;
         match accept::accept(&self.fold, now_ms, input)? {
             Accepted::Event(event) => {
                 let forced = accept::forced(&self.fold, &event);
+                is_aside = event.is_aside();
                 self.record(now_ms, event, &mut entries);
                 if let Some(forced) = forced {
                     self.record(now_ms, forced, &mut entries);
@@ -102,7 +109,8 @@ impl Delegation {
                 return Ok(handled);
             }
         }
-        while let Some(event) = decide::follow_up(&self.fold, now_ms) {
+        // Who leaves a run, or has something to say about it, does not drive it on.
+        while !is_aside && let Some(event) = decide::follow_up(&self.fold, now_ms) {
             self.record(now_ms, event, &mut entries);
         }
         if entries.is_empty() {
@@ -113,10 +121,36 @@ impl Delegation {
             self.push_append(entries);
         }
         // A note supersedes nothing: the delegate that wrote it is at work.
-        if !(is_note && matches!(self.fold.stage, Stage::Delegated { .. })) {
+        if !is_aside && !(is_note && matches!(self.fold.stage, Stage::Delegated { .. })) {
             self.push_pending();
         }
         Ok(Handled::Accepted)
+    }
+
+    /// Takes in an entry that somebody else appended beside the driver: one that [`Event::is_beside`].
+    /// What is in flight goes on.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the entry is none of these, or cannot stand here; nothing has changed then.
+    pub fn overhear(&mut self, entry: &Entry) -> Result<(), Refusal> {
+        let input = match &entry.event {
+            Event::CancelRequested { by } => Input::RequestCancel { by: *by },
+            Event::Steered { content } => Input::Steer { content: *content },
+            other => {
+                return Err(Refusal::NotNow { stage: self.fold.stage, input: other.name() });
+            }
+        };
+        let at_ms = entry.at_ms.max(self.now_ms);
+        match accept::accept(&self.fold, at_ms, input)? {
+            Accepted::Event(event) => {
+                self.fold.apply(at_ms, &event);
+                self.now_ms = at_ms;
+                Ok(())
+            }
+            Accepted::Nothing(_) => {
+                Err(Refusal::NotNow { stage: self.fold.stage, input: entry.event.name() })
+            }
+        }
     }
 
     /// The next thing to do. Drain until `None` after every input.
@@ -144,6 +178,36 @@ impl Delegation {
     #[must_use]
     pub const fn request(&self) -> Digest {
         self.fold.request
+    }
+
+    /// The run that waits for this one, if one does.
+    #[must_use]
+    pub const fn parent(&self) -> Option<&RunId> {
+        self.fold.parent.as_ref()
+    }
+
+    /// The epoch of the last lease; 0 where there was none.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.fold.epoch
+    }
+
+    /// Whether nobody drives the run, by the word of whoever did last.
+    #[must_use]
+    pub const fn is_released(&self) -> bool {
+        self.fold.released_ms.is_some()
+    }
+
+    /// Blob that names who wants the run to stop, if somebody does.
+    #[must_use]
+    pub const fn cancel_requested(&self) -> Option<Digest> {
+        self.fold.cancel_requested
+    }
+
+    /// What was said to the delegates of this run in the midst of their work, oldest first.
+    #[must_use]
+    pub fn steers(&self) -> &[Steered] {
+        &self.fold.steers
     }
 
     /// Where the run is.

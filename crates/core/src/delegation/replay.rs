@@ -70,7 +70,8 @@ impl Delegation {
     pub fn replay<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Result<Self, ReplayError> {
         let mut entries = entries.into_iter();
         let first = entries.next().ok_or(ReplayError::Empty)?;
-        let Event::RunOpened { run, request, policy, checks, hooks, terms } = &first.event else {
+        let Event::RunOpened { run, request, policy, checks, hooks, terms, parent } = &first.event
+        else {
             return Err(ReplayError::NotOpened { got: first.event.name() });
         };
         let charter = Charter {
@@ -78,21 +79,27 @@ impl Delegation {
             checks: checks.clone(),
             hooks: hooks.clone(),
             terms: terms.clone(),
+            parent: parent.clone(),
         };
         let mut machine = Self::open(first.at_ms, run.clone(), *request, charter)?;
         machine.effects = VecDeque::new();
         let mut forced = None;
+        // What follows of itself was written with this time, whoever wrote beside since.
+        let mut followed_ms = machine.now_ms;
         for entry in entries {
             let seq = machine.fold.entries;
             if entry.at_ms < machine.now_ms {
                 return Err(ReplayError::Time { seq, back_ms: machine.now_ms - entry.at_ms });
             }
-            admit(&machine.fold, machine.now_ms, seq, entry, forced.take())?;
+            admit(&machine.fold, followed_ms, seq, entry, forced.take())?;
             forced = accept::forced(&machine.fold, &entry.event);
             machine.fold.apply(entry.at_ms, &entry.event);
             machine.now_ms = entry.at_ms;
+            if !entry.event.is_aside() {
+                followed_ms = entry.at_ms;
+            }
         }
-        match forced.or_else(|| decide::follow_up(&machine.fold, machine.now_ms)) {
+        match forced.or_else(|| decide::follow_up(&machine.fold, followed_ms)) {
             Some(next) => {
                 Err(ReplayError::Cut { seq: machine.fold.entries - 1, next: next.name() })
             }
@@ -101,7 +108,7 @@ impl Delegation {
     }
 }
 
-/// `last_ms` is the time of the entry before. What follows of itself at that time belongs to the same
+/// `last_ms` is the time of the entry before that anything could follow. What follows of itself at that time belongs to the same
 /// append, so nothing else may stand in its place; what only became due later may be overtaken by an
 /// input.
 fn admit(
@@ -165,6 +172,10 @@ fn input_of(stage: Stage, event: &Event) -> Option<Input> {
             Input::DelegateFailed { turn, code, detail }
         }
         Event::RunResumed { .. } => Input::Resume,
+        Event::LeaseTaken { epoch, worker, .. } => Input::Lease { epoch, worker },
+        Event::RunReleased => Input::Release,
+        Event::CancelRequested { by } => Input::RequestCancel { by },
+        Event::Steered { content } => Input::Steer { content },
         Event::Answered { by, answer } => Input::Answered { by, answer },
         Event::Sealed { .. } => Input::Sealed,
         Event::OutcomeDecided { outcome: Outcome::Cancelled, code, .. } => Input::Cancel { code },
