@@ -16,6 +16,7 @@ mod dispatch;
 mod ending;
 mod flight;
 mod hooks;
+mod lease;
 mod notes;
 mod read;
 mod replay;

@@ -50,7 +50,8 @@ pub(crate) fn of_event(event: &Event) -> Vec<(&'static str, Digest)> {
         Event::CheckAnswered { finding, by, .. } => {
             std::iter::once(("by", *by)).chain(of_finding(finding)).collect()
         }
-        Event::Answered { by, .. } => vec![("by", *by)],
+        Event::Answered { by, .. } | Event::CancelRequested { by } => vec![("by", *by)],
+        Event::Steered { content } => vec![("steer", *content)],
         Event::CheckStarted { .. }
         | Event::HookCalled { .. }
         | Event::DegradeChosen { .. }
@@ -58,6 +59,8 @@ pub(crate) fn of_event(event: &Event) -> Vec<(&'static str, Digest)> {
         | Event::CheckAwaits { .. }
         | Event::VerdictMerged { .. }
         | Event::RunResumed { .. }
+        | Event::LeaseTaken { .. }
+        | Event::RunReleased
         | Event::Escalated { .. }
         | Event::OutcomeDecided { .. }
         | Event::Sealed { .. } => Vec::new(),

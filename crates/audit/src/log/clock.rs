@@ -49,6 +49,12 @@ impl<'a> Clock<'a> {
         self.act_from_ms = self.act_from_ms.saturating_add(for_ms);
     }
 
+    /// Nobody drove the run: it is nobody's time, of no stage of it.
+    pub(super) const fn queued(&mut self, for_ms: u64) {
+        self.parked(for_ms);
+        self.verify_from_ms = self.verify_from_ms.saturating_add(for_ms);
+    }
+
     /// A human let the run go on.
     pub(super) const fn granted(&mut self, at_ms: u64) {
         self.wall_from_ms = at_ms;

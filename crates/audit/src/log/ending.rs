@@ -11,12 +11,17 @@ use super::walk::{Due, Walk};
 
 impl Walk<'_> {
     pub(super) fn resumed(&mut self, interruptions: u32) {
+        if matches!(self.flight, Flight::Parked { .. }) {
+            self.found(&rule::INTERRUPTIONS, "a run that waits is not interrupted");
+        }
+        self.interrupted(interruptions);
+    }
+
+    /// Somebody was at work and is no longer.
+    pub(super) fn interrupted(&mut self, interruptions: u32) {
         let expected = self.interruptions.saturating_add(1);
         if interruptions != expected {
             self.differs(&rule::INTERRUPTIONS, expected, interruptions);
-        }
-        if matches!(self.flight, Flight::Parked { .. }) {
-            self.found(&rule::INTERRUPTIONS, "a run that waits is not interrupted");
         }
         self.interruptions = expected;
         self.clock.resumed(self.at_ms);

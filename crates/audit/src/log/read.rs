@@ -35,6 +35,7 @@ pub(super) struct Opened<'a> {
     pub(super) checks: &'a [CheckDecl],
     pub(super) hooks: &'a [HookDecl],
     pub(super) terms: Option<&'a Terms>,
+    pub(super) parent: Option<&'a RunId>,
 }
 
 impl<'a> Log<'a> {
@@ -66,8 +67,9 @@ impl<'a> Log<'a> {
 
     pub(super) fn opened(&self) -> Option<Opened<'_>> {
         match &self.entries.first()?.event {
-            Event::RunOpened { run, policy, checks, hooks, terms, .. } => {
-                Some(Opened { run, policy, checks, hooks, terms: terms.as_ref() })
+            Event::RunOpened { run, policy, checks, hooks, terms, parent, .. } => {
+                let (terms, parent) = (terms.as_ref(), parent.as_ref());
+                Some(Opened { run, policy, checks, hooks, terms, parent })
             }
             _ => None,
         }

@@ -60,6 +60,10 @@ rules! {
     ANSWER_OTHER_CLAIM = Rule::error("log_answer_other_claim", LINKAGE, "a human is asked or answers about another claim");
     ANSWER_LATE = Rule::error("log_answer_late", LINKAGE, "a human's answer after the wait was over");
     HUMAN_REPLACED = Rule::error("log_human_replaced", LINKAGE, "a finding in the place of a human's answer");
+    OWN_PARENT = Rule::error("log_own_parent", LINKAGE, "a run that waits for itself");
+    EPOCH = Rule::error("log_epoch", LINKAGE, "a lease that is not above the one before");
+    RELEASE_REPEATED = Rule::error("log_release_repeated", LINKAGE, "a run is left that nobody drives");
+    CANCEL_REPEATED = Rule::error("log_cancel_repeated", LINKAGE, "a second request to stop the run");
 
     UNCOUNTED = Rule::error("log_attempt_uncounted", ACCOUNTING, "an attempt that was checked is not charged");
     OVERCOUNTED = Rule::error("log_attempt_overcounted", ACCOUNTING, "something is charged that is not an attempt");
@@ -71,6 +75,7 @@ rules! {
     INTERRUPTIONS = Rule::error("log_interruptions_differ", ACCOUNTING, "the total is not that of the interruptions");
     INTERRUPTIONS_OVER = Rule::error("log_interruptions_over", ACCOUNTING, "the run goes on beyond the interruptions it may have");
     GRANT = Rule::error("log_grant_over", ACCOUNTING, "a human allows more attempts than anyone may, or none");
+    STEERS = Rule::error("log_steers_over", ACCOUNTING, "more is said to the delegates than a run may hold");
     WAKE_EARLY = Rule::error("log_wake_early", ACCOUNTING, "a wait that ended before its time");
     TIME = Rule::error("log_time_over", ACCOUNTING, "something that lets the run go on came after its time");
 

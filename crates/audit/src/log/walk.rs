@@ -14,6 +14,7 @@ use super::charge::Charges;
 use super::clock::Clock;
 use super::flight::Flight;
 use super::hooks::Hooks;
+use super::lease::Hands;
 use super::read::{Lines, Log, Opened};
 use super::rule;
 use super::submission::Submission;
@@ -23,6 +24,7 @@ use super::verdict::{Judged, Merged};
 pub(super) fn check(log: &Log<'_>, draft: &mut Draft) {
     let (Some(run), Some(first)) = (log.opened(), log.entries.first()) else { return };
     let mut walk = Walk::new(run, first.at_ms, &log.lines, &mut draft.failures);
+    walk.opened();
     for (seq, entry) in (1..).zip(log.entries.iter().skip(1)) {
         walk.take(seq, entry);
     }
@@ -69,6 +71,7 @@ pub(super) struct Walk<'a> {
     /// A human let the run go on, and the delegate was not given the task since.
     pub(super) is_granted: bool,
     pub(super) interruptions: u32,
+    pub(super) hands: Hands,
     pub(super) due: Option<Due>,
     pub(super) outcome: Option<Outcome>,
     pub(super) at_ms: u64,
@@ -99,6 +102,7 @@ impl<'a> Walk<'a> {
             is_approved: false,
             is_granted: false,
             interruptions: 0,
+            hands: Hands::default(),
             due: None,
             outcome: None,
             at_ms,
@@ -111,9 +115,11 @@ impl<'a> Walk<'a> {
     fn take(&mut self, seq: u64, entry: &Entry) {
         (self.seq, self.at_ms) = (seq, entry.at_ms);
         let event = &entry.event;
-        if self.outcome.is_some()
-            && !matches!(event, Event::RunResumed { .. } | Event::Sealed { .. })
-        {
+        let may_follow = matches!(
+            event,
+            Event::RunResumed { .. } | Event::LeaseTaken { .. } | Event::Sealed { .. }
+        );
+        if self.outcome.is_some() && !may_follow {
             let message = format!("`{}` after the outcome", event.name());
             self.found(&rule::AFTER_OUTCOME, message);
             return;
@@ -124,6 +130,7 @@ impl<'a> Walk<'a> {
             return;
         }
         self.fold(event);
+        self.hands.driven(event);
     }
 
     /// One arm for every kind of event.
@@ -172,6 +179,10 @@ impl<'a> Walk<'a> {
                 }
             }
             Event::RunResumed { interruptions } => self.resumed(*interruptions),
+            Event::LeaseTaken { epoch, interruptions, .. } => self.leased(*epoch, *interruptions),
+            Event::RunReleased => self.released(),
+            Event::CancelRequested { .. } => self.cancel_requested(),
+            Event::Steered { .. } => self.steered(),
             Event::Escalated { instead_of, code } => self.escalated(*instead_of, code),
             Event::Answered { answer, .. } => self.answered(*answer),
             Event::OutcomeDecided { outcome, code, waived } => {

@@ -171,7 +171,13 @@ const fn turn(event: &Event) -> Option<Turn> {
 /// What an event came to, in its own words.
 fn came_to(event: &Event, records: &RunRecords) -> String {
     match event {
-        Event::RunOpened { checks, .. } => format!("{} checks declared", checks.len()),
+        Event::RunOpened { checks, parent: None, .. } => declared(checks.len()),
+        Event::RunOpened { checks, parent: Some(parent), .. } => {
+            format!("{}, child of {parent}", declared(checks.len()))
+        }
+        Event::LeaseTaken { epoch, worker, interruptions } => {
+            format!("epoch {epoch}, worker {worker}, {interruptions} interruptions so far")
+        }
         Event::WorldUnreadable { code, .. } | Event::DelegateFailed { code, .. } => {
             code.to_string()
         }
@@ -212,8 +218,16 @@ fn came_to(event: &Event, records: &RunRecords) -> String {
         }
         Event::Sealed { outcome } => format!("{outcome}, head {}", records.head.short()),
         Event::CheckAwaits { check, .. } => check_name(*check, records),
-        Event::WorldObserved { .. } | Event::ClaimReceived { .. } => String::new(),
+        Event::WorldObserved { .. }
+        | Event::ClaimReceived { .. }
+        | Event::RunReleased
+        | Event::CancelRequested { .. }
+        | Event::Steered { .. } => String::new(),
     }
+}
+
+fn declared(checks: usize) -> String {
+    format!("{checks} checks declared")
 }
 
 /// What a check is called where the run was opened.

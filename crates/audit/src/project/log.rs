@@ -30,8 +30,17 @@ pub(super) struct Log<'e> {
     pub(super) is_waived: bool,
     pub(super) ended_at_ms: u64,
     pub(super) sealed_at_ms: u64,
-    /// When the run waited, for a human or at its delegate's wish: from and to.
+    /// When the run waited, for a human, at its delegate's wish, or for a worker: from and to.
     waits: Vec<(u64, u64)>,
+}
+
+/// What is not over yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Since when somebody else is waited for.
+    from_ms: Option<u64>,
+    /// Since when nobody drives a run that waits for nobody else.
+    left_ms: Option<u64>,
 }
 
 /// One round: dispatch, claim, verdict.
@@ -105,16 +114,21 @@ impl<'e> Log<'e> {
             sealed_at_ms: sealed,
             waits: Vec::new(),
         };
-        let mut waiting = None;
+        let mut waiting = Waiting::default();
         for entry in rest {
             log.take(entry, &mut waiting);
         }
-        log.waits.extend(waiting.map(|from| (from, ended_at_ms)));
+        log.waits.extend(waiting.from_ms.map(|from| (from, ended_at_ms)));
         Ok(log)
     }
 
-    fn take(&mut self, entry: &'e Entry, waiting: &mut Option<u64>) {
+    fn take(&mut self, entry: &'e Entry, waiting: &mut Waiting) {
         let at_ms = entry.at_ms;
+        if !entry.event.is_beside() {
+            let left_ms = waiting.left_ms.take();
+            let is_taken = matches!(entry.event, Event::LeaseTaken { .. });
+            self.waits.extend(left_ms.filter(|_| is_taken).map(|from| (from, at_ms)));
+        }
         match &entry.event {
             Event::WorldObserved { phase: Phase::Before, manifest, .. } => {
                 self.context_at_ms = at_ms;
@@ -125,14 +139,17 @@ impl<'e> Log<'e> {
             }
             Event::DegradeChosen { trigger, step, .. } => self.steps.push((at_ms, *trigger, *step)),
             Event::CheckAwaits { .. } | Event::Escalated { .. } | Event::DelegateParked { .. } => {
-                let _ = waiting.get_or_insert(at_ms);
+                let _ = waiting.from_ms.get_or_insert(at_ms);
+            }
+            Event::RunReleased => {
+                waiting.left_ms = waiting.from_ms.is_none().then_some(at_ms);
             }
             Event::CheckAnswered { check, finding, .. } => {
-                self.waits.extend(waiting.take().map(|from| (from, at_ms)));
+                self.waits.extend(waiting.from_ms.take().map(|from| (from, at_ms)));
                 self.ran(*check, |ran| ran.finding = Some(finding));
             }
             Event::Answered { .. } | Event::DelegateWoken { .. } => {
-                self.waits.extend(waiting.take().map(|from| (from, at_ms)));
+                self.waits.extend(waiting.from_ms.take().map(|from| (from, at_ms)));
             }
             _ => self.round(entry),
         }
