@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::notes::{Note, NoteError, Notes};
+use crate::steering::Steering;
 
 /// One attempt, as a delegate is asked for it.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct Request {
     pub budget: Budget,
     /// The answer to the last wait of the run; what it answers is told by its key.
     pub answer: Option<Answer>,
+    /// What people say to the delegate while it works.
+    pub steering: Steering,
     /// Wall time for this attempt; `None` leaves it to the run's own bound.
     pub timeout: Option<Duration>,
     /// Cancelled when the attempt must stop; the delegate kills whatever it started.
@@ -55,6 +58,7 @@ impl Request {
             notes: Notes::none(),
             budget: Budget::default(),
             answer: None,
+            steering: Steering::none(),
             timeout: None,
             cancel: CancellationToken::new(),
         }
@@ -112,6 +116,9 @@ pub struct Parked {
     pub until_ms: Option<u64>,
     /// What is asked, for whoever answers; empty where a time is waited for.
     pub question: String,
+    /// The runs whose ends are the answer, at most 256; empty where somebody answers. It comes once
+    /// all of them have ended.
+    pub children: Vec<RunId>,
 }
 
 /// The end of a wait.

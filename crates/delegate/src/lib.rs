@@ -12,6 +12,7 @@ mod function;
 mod notes;
 mod prompt;
 mod scripted;
+mod steering;
 
 pub use command::CommandDelegate;
 pub use config::{
@@ -26,3 +27,4 @@ pub use function::FunctionDelegate;
 pub use notes::{Kept, Note, NoteError, Notebook, Notes};
 pub use prompt::{MAX_CORRECTION_BYTES, MAX_LAST_RESPONSE_BYTES};
 pub use scripted::{ScriptedDelegate, Step};
+pub use steering::{Said, Steering};

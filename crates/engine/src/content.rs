@@ -1,6 +1,6 @@
 //! What the events only name: claims, reasons, evidence, faults. One JSON form each, kept as blobs.
 
-use probity_core::{Claim, Digest, Evidence, Fault, Finding, Verdict};
+use probity_core::{Claim, Digest, Evidence, Fault, Finding, RunId, Verdict};
 use probity_record::blob_digest;
 use probity_store::limits::MAX_BLOB_BYTES;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,9 @@ pub(crate) struct StoredParking {
     /// What is asked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) question: String,
+    /// The runs whose ends are the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) children: Vec<RunId>,
 }
 
 /// The blob of an answer to a parked run.

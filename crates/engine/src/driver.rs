@@ -4,6 +4,8 @@ mod answer;
 mod begin;
 mod intake;
 mod noting;
+mod overheard;
+mod shift;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +14,31 @@ use probity_core::{
     CheckIndex, Claim, Code, Delegation, Effect, Entry, Finding, Input, Outcome, RunId, Stage,
     Step, Trigger,
 };
-use probity_record::{Chain, read_records};
-use probity_store::{Store, read_run};
+use probity_delegate::Said;
+use probity_store::Store;
 use probity_verifier::Manifest;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::content;
-use crate::journal::Journal;
+use crate::found::Found;
+use crate::journal::{AppendFailure, Journal};
 use crate::notebook::Wanted;
 use crate::plan::Decider;
 use crate::work::{Done, Wake, Work, observe_nothing};
 use crate::{Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
+pub use shift::{Rest, Shift};
+
+/// How often an append may be overtaken by what others have to say about the run.
+const MAX_OVERTAKEN: u32 = 64;
 
 /// Drives runs on one store.
 #[derive(Clone)]
 pub struct Engine {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// Told of every entry once it is durable. For progress on a screen; it cannot change the run.
@@ -103,7 +110,7 @@ impl Engine {
     ) -> Result<Ended, EngineError> {
         let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
         if !matches!(driver.machine.stage(), Stage::Sealed { .. }) {
-            driver.machine.handle(self.clock.now_ms(), Input::Resume)?;
+            driver.feed(Input::Resume)?;
         }
         Box::pin(driver.drive()).await
     }
@@ -115,13 +122,19 @@ impl Engine {
         watch: &'a dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Box<Driver<'a>>, EngineError> {
-        let records = read_run(self.store.as_ref(), &plan.run).await?;
-        let Some(last) = records.last() else { return Err(EngineError::Missing { run: plan.run }) };
-        let log = read_records(&records)?;
-        let machine = Delegation::replay(&log.entries)?;
+        let found = self.find(&plan.run).await?;
+        self.take_up_found(found, plan, watch, cancel).await
+    }
+
+    async fn take_up_found<'a>(
+        &'a self,
+        found: Found,
+        plan: Plan,
+        watch: &'a dyn Watch,
+        cancel: CancellationToken,
+    ) -> Result<Box<Driver<'a>>, EngineError> {
+        let Found { machine, journal } = found;
         plan.check(&machine)?;
-        let chain = Chain::resume(last)?;
-        let journal = Journal::behind(Arc::clone(&self.store), chain);
         let mut driver = self.driver(plan, machine, journal, watch, cancel);
         driver.restore().await?;
         Ok(driver)
@@ -143,8 +156,11 @@ impl Engine {
             task,
             machine,
             journal,
+            unwritten: Vec::new(),
             watch,
             cancel,
+            shift: None,
+            said: tokio::sync::watch::Sender::default(),
             work: None,
             before: Arc::default(),
             after: Arc::default(),
@@ -166,8 +182,14 @@ struct Driver<'a> {
     task: Arc<str>,
     machine: Delegation,
     journal: Journal,
+    /// The inputs whose entries are not in the log yet, each with its time.
+    unwritten: Vec<(u64, Input)>,
     watch: &'a dyn Watch,
     cancel: CancellationToken,
+    /// The lease that the run is driven under, if it is under one.
+    shift: Option<Shift>,
+    /// What people said to the delegate so far.
+    said: tokio::sync::watch::Sender<Vec<Said>>,
     work: Option<Work>,
     before: Arc<Manifest>,
     after: Arc<Manifest>,
@@ -184,26 +206,54 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     async fn drive(&mut self) -> Result<Ended, EngineError> {
+        match self.drive_on().await? {
+            Rest::Ended(ended) => Ok(*ended),
+            // Nobody but a worker leaves a run that goes on by itself.
+            Rest::Waits { .. } | Rest::Stopped => Err(EngineError::Stuck),
+        }
+    }
+
+    async fn drive_on(&mut self) -> Result<Rest, EngineError> {
         let result = self.turn_over().await;
         self.stop_work().await;
         result
     }
 
-    async fn turn_over(&mut self) -> Result<Ended, EngineError> {
+    async fn turn_over(&mut self) -> Result<Rest, EngineError> {
         loop {
-            while let Some(effect) = self.machine.poll_effect() {
-                self.perform(effect).await?;
-            }
+            self.perform_all().await?;
             let wake = match self.ended() {
                 // Somebody who no longer wants it to wait would not be heard otherwise.
-                Some(Ended { outcome: Outcome::Escalated, .. }) if self.cancel.is_cancelled() => {
+                Some(Ended { outcome: Outcome::Escalated, .. }) if self.is_cancelled() => {
                     Wake::Cancel
                 }
-                Some(ended) => return Ok(ended),
-                None => self.wait().await?,
+                Some(ended) => return Ok(Rest::Ended(Box::new(ended))),
+                None if self.is_cancelled() => Wake::Cancel,
+                None => match self.leave_waiting().await? {
+                    Some(rest) => return Ok(rest),
+                    None => self.wait().await?,
+                },
             };
+            if matches!(wake, Wake::Stop) {
+                return Ok(Rest::Stopped);
+            }
             self.take(wake).await?;
         }
+    }
+
+    async fn perform_all(&mut self) -> Result<(), EngineError> {
+        while let Some(effect) = self.machine.poll_effect() {
+            self.perform(effect).await?;
+        }
+        Ok(())
+    }
+
+    /// Hands an input to the machine.
+    fn feed(&mut self, input: Input) -> Result<(), EngineError> {
+        let now_ms = self.engine.clock.now_ms();
+        self.machine.handle(now_ms, input.clone())?;
+        self.unwritten.push((now_ms, input));
+        Ok(())
     }
 
     /// What an interrupted driver knew beside its log.
@@ -225,6 +275,7 @@ impl Driver<'_> {
             self.task = self.journal.text(digest).await?.into();
         }
         self.session_step = self.claiming_step();
+        self.listen().await?;
         if self.machine.ending().is_some_and(|ending| ending.outcome.delivers()) {
             let edited = self.machine.edited_claim();
             let verified = self.machine.judged().last().map(|judged| judged.verified.claim);
@@ -285,7 +336,7 @@ impl Driver<'_> {
         match effect {
             Effect::Append(entries) => {
                 self.stop_work().await;
-                self.append(&entries).await
+                self.append(entries).await
             }
             Effect::Snapshot { phase } => {
                 if let Some(observed) = observe_nothing(phase, &self.plan) {
@@ -324,17 +375,27 @@ impl Driver<'_> {
                 Ok(())
             }
             Effect::Seal(entry) => {
-                self.append(std::slice::from_ref(&entry)).await?;
-                self.machine.handle(entry.at_ms, Input::Sealed)?;
+                let at_ms = entry.at_ms;
+                self.append(vec![entry]).await?;
+                self.machine.handle(at_ms, Input::Sealed)?;
                 Ok(())
             }
         }
     }
 
-    async fn append(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
-        self.journal.append(entries).await?;
-        entries.iter().for_each(|entry| self.watch.entry(entry));
-        Ok(())
+    async fn append(&mut self, mut entries: Vec<Entry>) -> Result<(), EngineError> {
+        for _ in 0..MAX_OVERTAKEN {
+            match self.journal.append(&entries).await {
+                Ok(()) => {
+                    self.unwritten.clear();
+                    entries.iter().for_each(|entry| self.watch.entry(entry));
+                    return Ok(());
+                }
+                Err(AppendFailure::Overtaken) => entries = self.rebase().await?,
+                Err(AppendFailure::Engine(error)) => return Err(error),
+            }
+        }
+        Err(EngineError::Fenced { run: self.plan.run.clone() })
     }
 
     async fn wait(&mut self) -> Result<Wake, EngineError> {
@@ -362,14 +423,19 @@ impl Driver<'_> {
                 None => None,
             }
         };
+        let stop = async {
+            match &self.shift {
+                Some(shift) => shift.stop.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
         let done = tokio::select! {
             biased;
+            () = stop => return Ok(Wake::Stop),
             () = self.cancel.cancelled() => return Ok(Wake::Cancel),
             done = work => done,
             Some(wanted) = wanted => return Ok(Wake::Note(wanted)),
-            () = self.journal.overtaken() => {
-                return Err(EngineError::Fenced { run: self.plan.run.clone() });
-            }
+            () = self.journal.overtaken() => return Ok(Wake::Overtaken),
             () = timer => return Ok(Wake::Timer),
         };
         match (done, self.work.take()) {
@@ -383,6 +449,9 @@ impl Driver<'_> {
         let input = match wake {
             Wake::Timer => Input::Timer,
             Wake::Note(wanted) => return self.note(wanted).await,
+            Wake::Overtaken => return self.overhear().await,
+            // The loop ends there.
+            Wake::Stop => return Ok(()),
             Wake::Cancel => {
                 self.cancel = CancellationToken::new();
                 Input::Cancel { code: Code::slug("cancelled") }
@@ -397,9 +466,8 @@ impl Driver<'_> {
                 }
                 Done::Answered { turn, answer } => {
                     let (notes, input) = self.answered(turn, answer)?;
-                    let now_ms = self.engine.clock.now_ms();
                     for note in notes {
-                        self.machine.handle(now_ms, note)?;
+                        self.feed(note)?;
                         // The run's time may be over: what the delegate brings comes too late then.
                         if !matches!(self.machine.stage(), Stage::Delegated { .. }) {
                             return Ok(());
@@ -409,8 +477,7 @@ impl Driver<'_> {
                 }
             },
         };
-        self.machine.handle(self.engine.clock.now_ms(), input)?;
-        Ok(())
+        self.feed(input)
     }
 
     async fn start(&mut self, work: Work) {

@@ -39,6 +39,16 @@ pub enum EngineError {
         /// What does not fit.
         what: String,
     },
+    /// The lease is not above the last one that the log holds.
+    #[error("run `{run}` was taken up under epoch {held}; a lease of epoch {got} comes too late")]
+    StaleLease {
+        /// The run.
+        run: RunId,
+        /// The epoch of the last lease.
+        held: u64,
+        /// The epoch of this one.
+        got: u64,
+    },
     /// Another driver has appended to this run. This one stopped.
     #[error("another process drives run `{run}`; this one stopped")]
     Fenced {
@@ -127,6 +137,7 @@ impl EngineError {
             Self::Missing { .. } => "run_missing",
             Self::PlanDiffers { .. } => "run_plan_differs",
             Self::PlanIncomplete { .. } => "plan_incomplete",
+            Self::StaleLease { .. } => "lease_stale",
             Self::Fenced { .. } => "run_fenced",
             Self::Answer(_) => "answer_refused",
             Self::NotAsked { .. } => "answer_not_asked",

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{Digest, Entry, RunId};
-use probity_record::Chain;
+use probity_core::{Digest, Entry, MAX_STEERS, RunId};
+use probity_record::{Chain, Record, ResumeError};
+use probity_store::limits::MAX_BATCH_RECORDS;
 use probity_store::{AppendError, Batch, Store};
 use probity_verifier::{JudgeManifest, Manifest};
 use serde::de::DeserializeOwned;
@@ -22,6 +23,20 @@ const FOLLOW_AFTER: Duration = Duration::from_millis(250);
 const FOLLOW_PERIOD: Duration = Duration::from_secs(5);
 /// The longest blob that is read back, in bytes.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Why an append did not go through.
+pub(crate) enum AppendFailure {
+    /// Somebody else appended. Nothing was stored, and what was staged is staged still.
+    Overtaken,
+    /// Anything else.
+    Engine(EngineError),
+}
+
+impl<E: Into<EngineError>> From<E> for AppendFailure {
+    fn from(error: E) -> Self {
+        Self::Engine(error.into())
+    }
+}
 
 /// The end of one run's log.
 pub(crate) struct Journal {
@@ -47,7 +62,10 @@ impl Journal {
     }
 
     /// Makes entries durable, with everything staged. Returns only when the log holds them.
-    pub(crate) async fn append(&mut self, entries: &[Entry]) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    /// [`AppendFailure::Overtaken`] if the log is longer than this end of it.
+    pub(crate) async fn append(&mut self, entries: &[Entry]) -> Result<(), AppendFailure> {
         let mut chain = self.chain.clone();
         let mut records = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -55,10 +73,50 @@ impl Journal {
         }
         let seal = chain.is_sealed();
         let blobs = std::mem::take(&mut self.staged);
-        let batch = Batch { records, blobs, seal };
-        self.write(&batch).await?;
-        self.chain = chain;
-        Ok(())
+        let mut batch = Batch { records, blobs, seal };
+        let written = self.write(&batch).await;
+        match &written {
+            Ok(()) => self.chain = chain,
+            Err(_) => self.staged = std::mem::take(&mut batch.blobs),
+        }
+        written
+    }
+
+    /// What somebody else appended behind this end of the log, which moves behind it.
+    ///
+    /// # Errors
+    /// [`EngineError::Fenced`] if any of it was written by another driver; [`EngineError`] if it
+    /// cannot be read.
+    pub(crate) async fn hear(&mut self) -> Result<Vec<Entry>, EngineError> {
+        let run = self.chain.run().clone();
+        let mut heard = Vec::new();
+        // What is beside a run is bounded, and so is this.
+        for _ in 0..=MAX_STEERS {
+            let records = self.store.read(&run, self.chain.len(), MAX_BATCH_RECORDS).await?;
+            if records.is_empty() {
+                break;
+            }
+            for line in records {
+                let record = Record::parse(&line).map_err(ResumeError::from)?;
+                let follows = (record.seq, record.prev) == (self.chain.len(), self.chain.head());
+                if !follows || !record.entry.event.is_beside() {
+                    return Err(EngineError::Fenced { run });
+                }
+                self.chain = Chain::after(&record).map_err(ResumeError::from)?;
+                heard.push(record.entry);
+            }
+        }
+        Ok(heard)
+    }
+
+    /// How many records there are.
+    pub(crate) const fn len(&self) -> u64 {
+        self.chain.len()
+    }
+
+    /// Whether there is no record yet.
+    pub(crate) const fn is_new(&self) -> bool {
+        self.chain.is_empty()
     }
 
     /// Reads a blob that the log names.
@@ -116,7 +174,7 @@ impl Journal {
 
     /// A refusal is only believed once the tail was read: the earlier try of an append whose answer
     /// was lost looks like somebody else's.
-    async fn write(&self, batch: &Batch) -> Result<(), EngineError> {
+    async fn write(&self, batch: &Batch) -> Result<(), AppendFailure> {
         let run = self.chain.run();
         let expected = self.chain.len();
         let mut is_unknown = false;
@@ -127,10 +185,7 @@ impl Journal {
                     if is_unknown && self.holds(expected, batch).await? {
                         return Ok(());
                     }
-                    return Err(match expected {
-                        0 => EngineError::Exists { run: run.clone() },
-                        _ => EngineError::Fenced { run: run.clone() },
-                    });
+                    return Err(AppendFailure::Overtaken);
                 }
                 Err(AppendError::Unknown { .. }) if tries < MAX_APPEND_TRIES => {
                     is_unknown = true;
@@ -139,10 +194,10 @@ impl Journal {
                     }
                     tokio::time::sleep(Duration::from_millis(20 << tries)).await;
                 }
-                Err(error) => return Err(EngineError::Append(error)),
+                Err(error) => return Err(EngineError::Append(error).into()),
             }
         }
-        Err(EngineError::Stuck)
+        Err(EngineError::Stuck.into())
     }
 
     async fn holds(&self, from: u64, batch: &Batch) -> Result<bool, EngineError> {

@@ -10,6 +10,7 @@ mod correction;
 mod critic;
 mod driver;
 mod error;
+mod found;
 mod hook;
 mod human;
 mod journal;
@@ -17,6 +18,7 @@ mod notebook;
 mod payload;
 mod plan;
 mod police;
+mod post;
 mod report;
 mod stored;
 mod task;
@@ -24,11 +26,13 @@ mod work;
 
 pub use clock::{Clock, SystemClock};
 pub use critic::{Critic, CriticConfig, CriticError, DEFAULT_CRITIC_TRIES};
-pub use driver::{Ended, Engine, Watch};
+pub use driver::{Ended, Engine, Rest, Shift, Watch};
 pub use error::EngineError;
+pub use found::{Found, Wait};
 pub use hook::{Handler, Hook, Reply, VerifyEvent, VerifyHook};
 pub use human::{Approval, Human};
 pub use plan::{Check, Correction, Decider, Plan};
+pub use post::{Post, Posted};
 pub use report::{
     AttemptReport, CheckReport, DegradeReport, HookReport, Report, RewriteReport, SealReport,
 };

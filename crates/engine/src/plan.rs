@@ -30,6 +30,8 @@ pub struct Plan {
     pub system_prompt: Option<Arc<str>>,
     /// The profile's name, for hooks and people; empty where there is none.
     pub agent: Arc<str>,
+    /// The run that waits for this one, if one does: it is told when this one ends.
+    pub parent: Option<RunId>,
     /// The bounds.
     pub policy: Policy,
     /// The checks, in order of evaluation.
@@ -118,6 +120,7 @@ impl Plan {
             task: task.into(),
             system_prompt: None,
             agent: "".into(),
+            parent: None,
             policy: Policy::default(),
             checks: Vec::new(),
             hooks: Vec::new(),
@@ -206,7 +209,7 @@ impl Plan {
     pub(crate) fn charter(&self) -> Charter {
         let hooks: Vec<HookDecl> = self.hooks.iter().map(|hook| hook.decl.clone()).collect();
         let (policy, terms) = (self.policy.clone(), self.terms.clone());
-        Charter { policy, checks: self.decls(), hooks, terms }
+        Charter { policy, checks: self.decls(), hooks, terms, parent: self.parent.clone() }
     }
 
     fn decls(&self) -> Vec<CheckDecl> {

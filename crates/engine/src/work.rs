@@ -37,6 +37,10 @@ pub(crate) enum Wake {
     Timer,
     /// Someone wants the run to stop.
     Cancel,
+    /// Somebody else appended to the log.
+    Overtaken,
+    /// The worker wants the run back as it is.
+    Stop,
 }
 
 /// What the work in flight came to.

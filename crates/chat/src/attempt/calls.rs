@@ -80,7 +80,12 @@ impl Attempt<'_> {
         if self.request.answer.as_ref().is_some_and(|answer| answer.key == *key) {
             return None;
         }
-        Some(Parked { key: key.clone(), until_ms: *until_ms, question: question.clone() })
+        Some(Parked {
+            key: key.clone(),
+            until_ms: *until_ms,
+            question: question.clone(),
+            children: Vec::new(),
+        })
     }
 
     /// How a call is made; `None` if it was answered instead.
@@ -228,7 +233,7 @@ impl Attempt<'_> {
                 Err(words) => self.note_result(&open, ToolOutput::error(words)).await?,
                 Ok((until_ms, question)) => {
                     let key = self.conversation.wait_key(&open);
-                    let parked = Parked { key, until_ms, question };
+                    let parked = Parked { key, until_ms, question, children: Vec::new() };
                     self.keep(parked_note(&open, &parked), 0).await?;
                     waiting = Some(parked);
                 }

@@ -1,4 +1,5 @@
-//! Answers from outside: to a run that waits for a human, and to one that its delegate parked.
+//! Answers from outside: to a run that waits for a human, and to one that its delegate parked. Whoever
+//! answers drives the run on, or leaves it for a worker.
 
 use std::sync::Arc;
 
@@ -6,10 +7,20 @@ use probity_core::{Answer, Input, SubmissionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Ended, Engine, Watch};
-use crate::content::{self, StoredAnswer, StoredParking, StoredWoken};
+use super::{Driver, Ended, Engine, Watch};
+use crate::content::{self, StoredAnswer, StoredWoken};
+use crate::found::Found;
+use crate::journal::AppendFailure;
+use crate::post::entries_of;
 use crate::work::{Sealed, look_at_judge};
-use crate::{Approval, EngineError, Plan};
+use crate::{Approval, EngineError, Plan, Posted};
+
+/// Nobody watches an answer that is left.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn entry(&self, _: &probity_core::Entry) {}
+}
 
 impl Engine {
     /// Answers a run that waits for a human, and drives it on.
@@ -26,16 +37,24 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
         let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
-        if let Some(who) = driver.approver().filter(|who| *who != by) {
-            return Err(EngineError::NotAsked { who: who.to_owned(), by: by.to_owned() });
-        }
-        let mut blobs = Vec::new();
-        let by = StoredAnswer { by: by.to_owned(), text: String::new() };
-        let by = content::keep_json(&mut blobs, &by)?;
-        driver.journal.stage(blobs);
-        let input = Input::Answered { by, answer };
-        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
+        driver.answer(by, answer)?;
         Box::pin(driver.drive()).await
+    }
+
+    /// As [`Engine::answer`], but leaves the run for a worker to take up.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`].
+    pub async fn leave_answer(
+        &self,
+        plan: Plan,
+        by: &str,
+        answer: Answer,
+    ) -> Result<Posted, EngineError> {
+        let cancel = CancellationToken::new();
+        let mut driver = Box::pin(self.take_up(plan, &Unwatched, cancel)).await?;
+        driver.answer(by, answer)?;
+        driver.leave().await
     }
 
     /// Answers the human check that a run waits for, and drives the run on. The answer is about one
@@ -55,23 +74,25 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
         let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
-        let (check, human) = driver.asked();
-        if let Some(human) = human.filter(|human| human.who != by) {
-            return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
-        }
-        let verdict = approval.verdict(by);
-        let text = content::cut(&verdict.reason).to_owned();
-        let (finding, mut blobs) = content::finding(Ok(verdict))?;
-        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
-        let judge = look_at_judge(Arc::clone(&driver.plan.judge)).await;
-        let Sealed { digest: judge, bytes } = judge.map_err(|_| EngineError::Stuck)?;
-        if driver.machine.baseline().is_some_and(|baseline| baseline.judge != judge) {
-            content::keep(&mut blobs, bytes);
-        }
-        driver.journal.stage(blobs);
-        let input = Input::CheckAnswered { check, submission: about.clone(), finding, by, judge };
-        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
+        driver.approve(by, about, approval).await?;
         Box::pin(driver.drive()).await
+    }
+
+    /// As [`Engine::approve`], but leaves the run for a worker to take up.
+    ///
+    /// # Errors
+    /// As [`Engine::approve`].
+    pub async fn leave_approval(
+        &self,
+        plan: Plan,
+        by: &str,
+        about: &SubmissionId,
+        approval: Approval,
+    ) -> Result<Posted, EngineError> {
+        let cancel = CancellationToken::new();
+        let mut driver = Box::pin(self.take_up(plan, &Unwatched, cancel)).await?;
+        driver.approve(by, about, approval).await?;
+        driver.leave().await
     }
 
     /// Answers what a parked run waits for, and drives it on: its delegate is given the answer. It is
@@ -88,23 +109,80 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
-        let mut driver = Box::pin(self.take_up(plan, watch, cancel)).await?;
-        let waits_for = match driver.machine.parking() {
-            Some(parking) if parking.until_ms.is_none() => {
-                Some(driver.journal.json::<StoredParking>(parking.detail, "wait").await?.key)
-            }
-            _ => None,
-        };
-        if waits_for.as_deref() != Some(about) {
-            let (run, about) = (driver.plan.run.clone(), about.to_owned());
-            return Err(EngineError::NotParked { run, about, waits_for });
-        }
+        let found = Found::read(&self.store, &plan.run).await?;
+        found.require_wait(about).await?;
+        let mut driver = Box::pin(self.take_up_found(found, plan, watch, cancel)).await?;
         let mut blobs = Vec::new();
         let stored = StoredWoken { by: by.to_owned(), value };
         let answer = content::keep_json(&mut blobs, &stored)?;
         driver.journal.stage(blobs);
-        let input = Input::Woken { answer };
-        driver.machine.handle(self.clock.now_ms(), input).map_err(EngineError::Answer)?;
+        driver.feed(Input::Woken { answer }).map_err(of_answer)?;
         Box::pin(driver.drive()).await
+    }
+}
+
+impl Driver<'_> {
+    fn answer(&mut self, by: &str, answer: Answer) -> Result<(), EngineError> {
+        if let Some(who) = self.approver().filter(|who| *who != by) {
+            return Err(EngineError::NotAsked { who: who.to_owned(), by: by.to_owned() });
+        }
+        let mut blobs = Vec::new();
+        let by = StoredAnswer { by: by.to_owned(), text: String::new() };
+        let by = content::keep_json(&mut blobs, &by)?;
+        self.journal.stage(blobs);
+        self.feed(Input::Answered { by, answer }).map_err(of_answer)
+    }
+
+    async fn approve(
+        &mut self,
+        by: &str,
+        about: &SubmissionId,
+        approval: Approval,
+    ) -> Result<(), EngineError> {
+        let (check, human) = self.asked();
+        if let Some(human) = human.filter(|human| human.who != by) {
+            return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
+        }
+        let verdict = approval.verdict(by);
+        let text = content::cut(&verdict.reason).to_owned();
+        let (finding, mut blobs) = content::finding(Ok(verdict))?;
+        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
+        let judge = look_at_judge(Arc::clone(&self.plan.judge)).await;
+        let Sealed { digest: judge, bytes } = judge.map_err(|_| EngineError::Stuck)?;
+        if self.machine.baseline().is_some_and(|baseline| baseline.judge != judge) {
+            content::keep(&mut blobs, bytes);
+        }
+        self.journal.stage(blobs);
+        let input = Input::CheckAnswered { check, submission: about.clone(), finding, by, judge };
+        self.feed(input).map_err(of_answer)
+    }
+
+    /// Appends what follows of itself and leaves what is to be done for a worker.
+    async fn leave(&mut self) -> Result<Posted, EngineError> {
+        self.feed_unless_ended(Input::Release)?;
+        let entries = entries_of(&mut self.machine);
+        match self.journal.append(&entries).await {
+            Ok(()) => Ok(Posted { is_new: true, epoch: self.machine.epoch() }),
+            Err(AppendFailure::Overtaken) => {
+                Err(EngineError::Fenced { run: self.plan.run.clone() })
+            }
+            Err(AppendFailure::Engine(error)) => Err(error),
+        }
+    }
+
+    /// An answer may end the run: nobody is left anything but the seal then.
+    fn feed_unless_ended(&mut self, input: Input) -> Result<(), EngineError> {
+        match self.machine.stage().outcome() {
+            Some(_) => Ok(()),
+            None => self.feed(input),
+        }
+    }
+}
+
+/// A refusal of an answer is its giver's business.
+fn of_answer(error: EngineError) -> EngineError {
+    match error {
+        EngineError::Refused(refusal) => EngineError::Answer(refusal),
+        other => other,
     }
 }

@@ -7,7 +7,7 @@ use probity_core::{
     CheckIndex, Claim, Code, Digest, Finding, HookIndex, HookPoint, JudgedTurn, Phase, Step,
     SubmissionId, Turn,
 };
-use probity_delegate::{Conversation, Delegate, Prompt, Request};
+use probity_delegate::{Conversation, Delegate, Prompt, Request, Steering};
 use probity_verifier::CheckContext;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -155,6 +155,7 @@ impl Driver<'_> {
             notes: self.open_notes(),
             budget: self.budget(),
             answer,
+            steering: Steering::new(self.said.subscribe()),
             // The end of the run's own time is the machine's business: it stops the delegate and
             // says that the budget was the reason.
             timeout: self.plan.attempt_timeout,

@@ -229,13 +229,15 @@ impl Driver<'_> {
         Ok((notes, input))
     }
 
-    /// Completed tool calls up to a claim, as one growing number.
+    /// Completed tool calls and what was said to the delegate up to a claim, as one growing number.
     fn work_behind(&self, notes: &[Input], usage: Usage) -> u64 {
         let noted = notes.iter().filter_map(|note| match note {
             Input::Noted { usage, .. } => Some(*usage),
             _ => None,
         });
-        noted.fold(self.machine.usage().plus(usage), Usage::plus).tool_calls
+        let calls = noted.fold(self.machine.usage().plus(usage), Usage::plus).tool_calls;
+        let steers = u64::try_from(self.machine.steers().len()).unwrap_or(u64::MAX);
+        calls.saturating_add(steers)
     }
 }
 

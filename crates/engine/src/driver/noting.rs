@@ -14,6 +14,8 @@ use crate::notebook::{MAX_NOTE_BYTES, RunNotebook, Wanted};
 
 /// The most notes that come with a claim: with it they are one append.
 const MAX_NOTES_OF_CLAIM: usize = MAX_BATCH_RECORDS - 1;
+/// The most runs that one wait is for.
+const MAX_CHILDREN: usize = 256;
 /// The longest key of a wait, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
@@ -29,13 +31,13 @@ impl Driver<'_> {
         let mut blobs = Vec::new();
         let input = noted(turn, note, &mut blobs);
         self.journal.stage(blobs);
-        self.machine.handle(self.engine.clock.now_ms(), input)?;
+        self.feed(input)?;
         if !matches!(self.machine.stage(), Stage::Delegated { .. }) {
             // The run's time is over: what follows stops the delegate.
             return Ok(());
         }
         if let Some(Effect::Append(entries)) = self.machine.poll_effect() {
-            self.append(&entries).await?;
+            self.append(entries).await?;
         }
         // A delegate that has gone away meanwhile needs no answer.
         kept.send(()).unwrap_or_default();
@@ -72,15 +74,20 @@ impl Driver<'_> {
     pub(super) fn parked(
         &self,
         turn: Turn,
-        Parked { key, until_ms, question }: Parked,
+        Parked { key, until_ms, question, children }: Parked,
         blobs: &mut Vec<Blob>,
     ) -> Result<Input, EngineError> {
         let problem = if self.machine.waits() >= MAX_WAITS {
             format!("a run holds at most {MAX_WAITS} waits of its delegates")
         } else if key.len() > MAX_KEY_BYTES {
             format!("the key of a wait is {} bytes, more than {MAX_KEY_BYTES}", key.len())
+        } else if children.len() > MAX_CHILDREN {
+            format!("a wait is for at most {MAX_CHILDREN} runs, not for {}", children.len())
+        } else if until_ms.is_some() && !children.is_empty() {
+            "a wait is for a time or for runs, not for both".to_owned()
         } else {
-            let stored = StoredParking { key, question: content::cut(&question).to_owned() };
+            let question = content::cut(&question).to_owned();
+            let stored = StoredParking { key, question, children };
             let detail = content::keep_json(blobs, &stored)?;
             return Ok(Input::Parked { turn, until_ms, detail });
         };

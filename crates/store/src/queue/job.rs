@@ -28,18 +28,20 @@ pub struct Job {
     pub run: RunId,
     /// Who may take it.
     pub pool: Pool,
-    /// How long it is not due.
+    /// How long it is not due; at most [`crate::limits::MAX_DELAY`], more is cut to that.
     pub delay: Duration,
     /// The highest epoch that the run's log holds, as far as the caller knows: leases begin above it.
+    /// At most [`crate::limits::MAX_EPOCH_FLOOR`].
     pub epoch_floor: u64,
 }
 
 /// What enqueuing came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enqueued {
-    /// The job is due, after its delay: it is new, or it was parked.
+    /// The job is due, after its delay: it is new, it was parked, or it waited for a later time.
     Added,
-    /// There is a job for this run already, waiting or leased, and it stays as it is. A worker that
+    /// There is a job for this run already, waiting or leased, and it stays as it is. So does one that
+    /// waits out a delay, where the provider cannot shorten that. A worker that
     /// holds it may have looked at the run before whatever the caller did: who needs it looked at
     /// again asks again later.
     Present,
@@ -51,11 +53,22 @@ pub enum Enqueued {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// Waiting or leased.
-    Queued,
+    Queued {
+        /// Who may take it.
+        pool: Pool,
+    },
     /// Until somebody enqueues it.
-    Parked,
+    Parked {
+        /// Who could take it.
+        pool: Pool,
+    },
     /// Until somebody revives it.
-    Dead(Cause),
+    Dead {
+        /// Who could take it.
+        pool: Pool,
+        /// Why.
+        cause: Cause,
+    },
 }
 
 /// Why a job became a dead letter.
@@ -121,6 +134,16 @@ impl FromStr for Pool {
 impl fmt::Display for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl Standing {
+    /// Who may take the job, or could.
+    #[must_use]
+    pub const fn pool(&self) -> &Pool {
+        match self {
+            Self::Queued { pool } | Self::Parked { pool } | Self::Dead { pool, .. } => pool,
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Lease {
     pub pool: Pool,
     /// Above the floor of the job, and above every earlier lease of the same job.
     pub epoch: u64,
-    /// How often this job was leased since it was enqueued, this lease included.
+    /// How often this job was leased since it was enqueued, woken or revived, this lease included.
     pub deliveries: u32,
     /// The provider's own name of the lease.
     pub handle: String,
