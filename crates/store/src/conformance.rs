@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The expression opens an empty store and gives what must live as long as it, such as a temporary
-//! folder; each case opens its own. The cases see only the two traits.
+//! folder; each case opens its own. The cases see only the two traits. The suite of queues is in
+//! [`queue`].
 
 #![expect(
     clippy::unwrap_used,
@@ -21,6 +22,7 @@ mod appends;
 mod blobs;
 mod follow;
 mod lists;
+pub mod queue;
 mod reads;
 
 use probity_core::RunId;

@@ -43,7 +43,7 @@
 //! until the worker that holds it settles it.
 //!
 //! **One job for a run.** Enqueuing a run that has one changes nothing, but wakes it where it was
-//! parked. Of all leases of a job, at most one has not run out.
+//! parked, and may wake it where it waits for a later time. Of all leases of a job, at most one has not run out.
 //!
 //! **A lease runs out.** It lasts [`Queue::lease_ttl`] from when it was given or from its last
 //! heartbeat. Then the job is due again, and the one who held it is told [`LeaseError::Lost`] whatever

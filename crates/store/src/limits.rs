@@ -18,3 +18,13 @@ pub const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// Runs that one page of a list holds at most.
 pub const MAX_PAGE_RUNS: usize = 1000;
+
+/// The highest epoch that a job may be enqueued above: 2^53, the highest whole number that every
+/// reader of JSON holds.
+pub const MAX_EPOCH_FLOOR: u64 = 1 << 53;
+
+/// The longest delay of a job: 366 days. A longer one is cut to it.
+pub const MAX_DELAY: std::time::Duration = std::time::Duration::from_secs(366 * 24 * 3600);
+
+/// Jobs that one call leases at most.
+pub const MAX_LEASES: usize = 1000;

@@ -1,4 +1,10 @@
 //! The provider in memory: for tests, for dry runs, and as the plainest reading of the contracts.
+//!
+//! Times of the queue are tokio's, so that a paused clock drives it. What wakes and what comes first
+//! depends on nothing but the calls and that clock.
+
+mod jobs;
+mod queue;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,15 +13,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use probity_core::{Digest, RunId};
 use probity_record::blob_digest;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
-use crate::limits::{MAX_BLOB_BYTES, MAX_PAGE_RUNS, MAX_READ_BYTES};
+use crate::limits::{MAX_BLOB_BYTES, MAX_DELAY, MAX_PAGE_RUNS, MAX_READ_BYTES};
 use crate::{
     AppendError, Batch, BlobError, Blobs, Cursor, LogState, ReadError, RunLog, RunSummary,
 };
 
-/// Run logs and blobs that live as long as the value. Clones share one store. Acknowledged means:
-/// until the process ends.
+/// How long a lease lasts where nothing else is said.
+const LEASE_TTL: Duration = Duration::from_secs(10);
+
+/// Run logs, blobs and a queue that live as long as the value. Clones share one store. Acknowledged
+/// means: until the process ends.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
@@ -24,8 +33,12 @@ pub struct MemoryStore {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Counts appends, so that followers wake.
-    appended: watch::Sender<u64>,
+    /// Wakes followers, in the order in which they came.
+    appended: Notify,
+    jobs: Mutex<jobs::Jobs>,
+    /// Wakes whoever waits for a job, in the same way.
+    queued: Notify,
+    lease_ttl: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -56,11 +69,23 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store. A lease lasts 10 s.
     #[must_use]
     pub fn new() -> Self {
-        let appended = watch::Sender::new(0);
-        Self { shared: Arc::new(Shared { state: Mutex::default(), appended }) }
+        Self::with_lease_ttl(LEASE_TTL)
+    }
+
+    /// An empty store with another time for a lease, from 1 ms to 366 days.
+    #[must_use]
+    pub fn with_lease_ttl(lease_ttl: Duration) -> Self {
+        let shared = Shared {
+            state: Mutex::default(),
+            appended: Notify::new(),
+            jobs: Mutex::default(),
+            queued: Notify::new(),
+            lease_ttl: lease_ttl.clamp(Duration::from_millis(1), MAX_DELAY),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The lock is held for short, panic-free stretches only; each leaves the state whole.
@@ -83,7 +108,7 @@ impl RunLog for MemoryStore {
     ) -> Result<u64, AppendError> {
         batch.check()?;
         let len = self.lock().append(run, expected_len, batch)?;
-        self.shared.appended.send_modify(|count| *count = count.wrapping_add(1));
+        self.shared.appended.notify_waiters();
         Ok(len)
     }
 
@@ -135,15 +160,17 @@ impl RunLog for MemoryStore {
         len: u64,
         timeout: Duration,
     ) -> Result<LogState, ReadError> {
-        let mut appended = self.shared.appended.subscribe();
         let moved = async {
             loop {
                 // Before the look, so that an append after the look wakes the wait.
-                appended.mark_unchanged();
+                let appended = self.shared.appended.notified();
+                tokio::pin!(appended);
+                appended.as_mut().enable();
                 let state = self.log_state(run).unwrap_or_default();
-                if state.len > len || state.sealed || appended.changed().await.is_err() {
+                if state.len > len || state.sealed {
                     return state;
                 }
+                appended.await;
             }
         };
         match tokio::time::timeout(timeout, moved).await {

@@ -1,5 +1,6 @@
 //! The contract of work queues.
 
+mod bounds;
 mod error;
 mod job;
 mod lease;
@@ -19,7 +20,12 @@ pub trait Queue: Send + Sync {
     /// How long a lease lasts without a heartbeat. The same for every lease of this queue.
     fn lease_ttl(&self) -> Duration;
 
-    /// Puts a job in, or wakes the one that is parked. Acknowledged means kept, as for an append.
+    /// Puts a job in, or wakes the one that is parked or, where the provider can, that waits for a
+    /// later time. Acknowledged means kept, as for an append.
+    ///
+    /// A parked job that is woken takes the pool and the delay that are named now and counts its
+    /// deliveries from 0. One that waited for a later time keeps its pool and its count. Either goes
+    /// on above its own epochs and above the floor that is named now.
     ///
     /// # Errors
     /// [`QueueError::Rejected`] if no queue would take the job; [`QueueError::Unavailable`] if the
@@ -27,14 +33,20 @@ pub trait Queue: Send + Sync {
     async fn enqueue(&self, job: Job) -> Result<Enqueued, QueueError>;
 
     /// Waits until there is a job in one of the pools, at most `ask.wait`, and leases what is there up
-    /// to `ask.max`. Empty after the wait. Of jobs that are due, those that have been due for longer
-    /// come first, as far as the provider knows; none is passed over for ever.
+    /// to `ask.max` and to [`crate::limits::MAX_LEASES`]. Empty after the wait. Of jobs that are due,
+    /// those that have been due for longer come first, as far as the provider knows; none is passed
+    /// over for ever.
+    ///
+    /// A call that is dropped before it answers may have leased jobs, which come back when their
+    /// leases run out.
     ///
     /// # Errors
-    /// [`QueueError::Unavailable`] if the storage failed.
+    /// [`QueueError::Rejected`] if it asks for no pool or for no job; [`QueueError::Unavailable`] if
+    /// the storage failed.
     async fn lease(&self, ask: &Ask) -> Result<Vec<Lease>, QueueError>;
 
-    /// Makes the lease last for another [`Queue::lease_ttl`] from now.
+    /// Makes the lease last for another [`Queue::lease_ttl`] from now. A lease is kept and ended
+    /// through the provider that gave it.
     ///
     /// # Errors
     /// [`LeaseError::Lost`] if it has run out; [`LeaseError::Unavailable`] if the storage failed, which
@@ -47,7 +59,7 @@ pub trait Queue: Send + Sync {
     /// As [`Queue::heartbeat`].
     async fn settle(&self, lease: &Lease) -> Result<(), LeaseError>;
 
-    /// Ends the lease; the job is due again after `delay`.
+    /// Ends the lease; the job is due again after `delay`, behind those that are due by then.
     ///
     /// # Errors
     /// As [`Queue::heartbeat`].
@@ -88,7 +100,8 @@ pub trait Queue: Send + Sync {
     /// [`QueueError::Unavailable`] if the storage failed.
     async fn dead(&self, after: Option<&RunId>, limit: usize) -> Result<Vec<DeadJob>, QueueError>;
 
-    /// Makes a dead letter a job that is due. False if there is no such dead letter.
+    /// Makes a dead letter a job that is due, in its pool and with no deliveries yet. False if there
+    /// is no such dead letter.
     ///
     /// # Errors
     /// [`QueueError::Unavailable`] if the storage failed.

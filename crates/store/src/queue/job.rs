@@ -41,9 +41,9 @@ pub enum Enqueued {
     /// The job is due, after its delay: it is new, it was parked, or it waited for a later time.
     Added,
     /// There is a job for this run already, waiting or leased, and it stays as it is. So does one that
-    /// waits out a delay, where the provider cannot shorten that. A worker that
-    /// holds it may have looked at the run before whatever the caller did: who needs it looked at
-    /// again asks again later.
+    /// waits out a delay, where the provider cannot shorten that. A worker that holds it may have
+    /// looked at the run before whatever the caller did: who needs it looked at again asks again
+    /// later.
     Present,
     /// The run's job is a dead letter and stays one.
     Dead,

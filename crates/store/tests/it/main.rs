@@ -3,3 +3,4 @@
 mod batch;
 mod faults;
 mod memory;
+mod queue;
