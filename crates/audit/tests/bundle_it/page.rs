@@ -134,6 +134,25 @@ fn the_page_says_what_the_report_says() {
 }
 
 #[test]
+fn the_page_tells_who_drove_the_run_and_what_others_asked() {
+    let sample = sample::noted();
+    let timeline = Timeline::of(&sample.log, &sample).unwrap();
+    let row = |event: &str| timeline.rows.iter().find(|row| row.event == event).unwrap();
+    let told = |event: &str| {
+        let row = row(event);
+        let content = row.content.iter().map(|it| (it.role, it.text.clone().unwrap()));
+        (row.came_to.as_str(), content.collect::<Vec<_>>())
+    };
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert_eq!(row("run.opened").came_to, "1 checks declared, child of run-parent");
+    let leased = "epoch 3, worker worker-3, 0 interruptions so far";
+    assert_eq!(told("lease.taken"), (leased, vec![]));
+    assert_eq!(told("run.released"), ("", vec![]));
+    assert_eq!(told("run.steered"), ("", vec![("steer", text(sample::STEER))]));
+    assert_eq!(told("run.cancel_requested"), ("", vec![("by", text(sample::REQUEST))]));
+}
+
+#[test]
 fn content_is_shown_only_where_it_is_included() {
     let sample = sample::decision();
     assert!(page_of(&write(&sample, &Inclusion::All, None)).contains(SECRET));

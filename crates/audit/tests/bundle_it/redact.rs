@@ -106,6 +106,29 @@ fn one_piece_of_content_can_be_left_out() {
     }
 }
 
+/// What somebody said to the delegate, and who wants the run to stop, is content like any other.
+#[test]
+fn what_others_asked_of_a_run_is_left_out_like_any_content() {
+    let sample = sample::noted();
+    let whole = bundle(&sample, None);
+    for content in [sample::STEER, sample::REQUEST] {
+        let text = std::str::from_utf8(content).unwrap();
+        assert!(find(&whole, text).is_some());
+        let digest = probity_record::blob_digest(content);
+        let one = Inclusion::AllBut(BTreeSet::from([digest]));
+        for inclusion in [one, Inclusion::Nothing] {
+            let redacted = redact(&whole, &inclusion);
+            assert_eq!(redacted, write(&sample, &inclusion, None));
+            for word in [text, "kim", "lee"].iter().filter(|word| text.contains(**word)) {
+                let is_whole = inclusion != Inclusion::Nothing;
+                assert_eq!(find(&redacted, word).is_some(), is_whole && *word == "kim", "{word}");
+            }
+            let report = audit(&redacted);
+            assert_eq!(report.verdict, Verdict::IntegrityOnly, "{:#?}", report.failures);
+        }
+    }
+}
+
 #[test]
 fn a_bundle_that_is_not_in_order_is_not_redacted() {
     let whole = bundle(&sample::plain(), None);

@@ -30,9 +30,10 @@ fn a_written_bundle_is_valid() {
     }
 }
 
-/// What a delegate wrote and waited for, what it was answered, and what a check said besides.
+/// What a delegate wrote and waited for, what it was answered, what a check said besides, and what
+/// others had to say.
 #[test]
-fn notes_waits_answers_and_metadata_go_in_and_are_checked() {
+fn notes_waits_answers_wishes_and_metadata_go_in_and_are_checked() {
     let sample = sample::noted();
     let whole = bundle(&sample, None);
     assert_eq!(codes(&audit(&whole)), ["bundle_unsigned"]);
@@ -41,6 +42,8 @@ fn notes_waits_answers_and_metadata_go_in_and_are_checked() {
         ("wait", sample::WAIT),
         ("answer", sample::ANSWER),
         ("metadata", sample::METADATA),
+        ("steer", sample::STEER),
+        ("by", sample::REQUEST),
     ] {
         let digest = probity_record::blob_digest(bytes);
         let mut without = sample::noted();

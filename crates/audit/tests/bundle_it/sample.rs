@@ -63,13 +63,18 @@ pub(crate) fn stopped() -> Sample {
     stage.finish(None)
 }
 
-/// What the delegate of [`noted`] writes and waits for, and what its check says besides.
+/// What the delegate of [`noted`] writes and waits for, what its check says besides, and what others
+/// have to say.
 pub(crate) const NOTE: &[u8] = b"{\"model\":\"an answer of secret length\"}";
 pub(crate) const WAIT: &[u8] = b"{\"key\":\"which\",\"question\":\"Which one?\"}";
 pub(crate) const ANSWER: &[u8] = b"{\"by\":\"kim\",\"value\":\"the blue one\"}";
 pub(crate) const METADATA: &[u8] = b"{\"failed_tests\":[\"t1\"]}";
 
-/// A run with a note, a wait, an answer to it, and a refusal with metadata.
+pub(crate) const STEER: &[u8] = b"{\"by\":\"kim\",\"text\":\"mind the newline\"}";
+pub(crate) const REQUEST: &[u8] = b"{\"by\":\"lee\",\"text\":\"no longer needed\"}";
+
+/// A run with a note, a wait, an answer to it, and a refusal with metadata; a worker drives it, and others
+/// have something to say.
 pub(crate) fn noted() -> Sample {
     let mut stage = Stage::new("run-noted");
     stage.is_chatty = true;
@@ -79,7 +84,8 @@ pub(crate) fn noted() -> Sample {
         stage.finding(VerdictKind::Revise, "file_missing"),
         stage.finding(VerdictKind::Pass, "ok"),
     ];
-    stage.run(Charter::new(policy, vec![check]), findings);
+    let parent = Some("run-parent".parse().unwrap());
+    stage.run(Charter { parent, ..Charter::new(policy, vec![check]) }, findings);
     stage.finish(None)
 }
 
@@ -197,8 +203,21 @@ impl Stage {
                     elapsed_ms: 5,
                     rewrite: None,
                 },
+                Effect::Dispatch { .. } if self.is_chatty && machine.epoch() == 0 => {
+                    let left = machine.handle(now_ms, Input::Release);
+                    left.unwrap_or_else(|refusal| panic!("{refusal}"));
+                    Input::Lease { epoch: 3, worker: "worker-3".parse().unwrap() }
+                }
                 Effect::Dispatch { turn, .. } if self.is_chatty && machine.notes().is_empty() => {
                     let (kind, usage) = (NoteKind::Model, Usage { tokens: 3, tool_calls: 0 });
+                    let by = self.keep(REQUEST.to_vec());
+                    let wishes = [
+                        Input::Steer { content: self.keep(STEER.to_vec()) },
+                        Input::RequestCancel { by },
+                    ];
+                    for wish in wishes {
+                        machine.handle(now_ms, wish).unwrap_or_else(|refusal| panic!("{refusal}"));
+                    }
                     let content = self.keep(NOTE.to_vec());
                     let note = Input::Noted { turn, kind, content, usage };
                     machine.handle(now_ms, note).unwrap_or_else(|refusal| panic!("{refusal}"));

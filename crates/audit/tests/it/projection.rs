@@ -25,6 +25,8 @@ struct Script {
     check_ms: u64,
     human: Answer,
     human_ms: u64,
+    /// How long the run lies in a queue before the delegate is at work; 0 for a run that nobody leaves.
+    queued_ms: u64,
     max_attempts: u32,
     /// Whether every claim is the same, so that its verdict is not reached again.
     is_stubborn: bool,
@@ -67,6 +69,7 @@ fn script(findings: Vec<Finding>) -> Script {
         check_ms: 15,
         human: Answer::Reject,
         human_ms: 60_000,
+        queued_ms: 0,
         max_attempts: 1,
         is_stubborn: false,
     }
@@ -145,6 +148,11 @@ impl Script {
                         elapsed_ms: self.check_ms,
                         rewrite: None,
                     }
+                }
+                Effect::Dispatch { .. } if self.queued_ms > 0 && machine.epoch() == 0 => {
+                    machine.handle(now_ms, Input::Release).unwrap();
+                    now_ms += self.queued_ms;
+                    Input::Lease { epoch: 1, worker: "worker-1".parse().unwrap() }
                 }
                 Effect::Dispatch { turn, .. } => {
                     now_ms += self.act_ms;
@@ -248,6 +256,19 @@ fn a_verified_run_is_a_success_without_a_finding() {
         })
     );
     assert_eq!(episode["policy"]["policyPackHash"], value("pack.json")["policyPackHash"]);
+}
+
+/// A run that lies in a queue for longer than it has time is a success all the same, and each stage took
+/// what somebody worked on it.
+#[test]
+fn the_time_in_a_queue_is_of_no_stage() {
+    let mut queued = script(vec![pass()]);
+    queued.queued_ms = 60_000;
+    let (episode, report) = queued.run().episode();
+    assert_eq!((codes(&report), report.verdict), (vec![], Acceptance::Accepted));
+    let stages = json!({ "context": 20, "plan": 0, "act": 40, "verify": 35 });
+    assert_eq!(episode["telemetry"]["stageMs"], stages);
+    assert_eq!(episode["outcome"]["code"], "success");
 }
 
 #[test]

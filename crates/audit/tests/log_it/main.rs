@@ -11,6 +11,7 @@ mod content;
 mod damage;
 mod forged;
 mod forged_end;
+mod forged_lease;
 mod forged_wait;
 mod honest;
 mod museum;

@@ -200,6 +200,32 @@ impl Rig {
         self.ok(input)
     }
 
+    /// Whoever drives the run leaves it.
+    pub(crate) fn release(&mut self) -> &mut Self {
+        self.ok(Input::Release)
+    }
+
+    /// A worker takes the run up.
+    pub(crate) fn lease(&mut self, epoch: u64) -> &mut Self {
+        let worker = format!("worker-{epoch}").parse().unwrap();
+        self.ok(Input::Lease { epoch, worker })
+    }
+
+    pub(crate) fn request(&mut self, text: &str) -> &mut Self {
+        let by = self.shelf.keep(text);
+        self.ok(Input::RequestCancel { by })
+    }
+
+    pub(crate) fn steer(&mut self, text: &str) -> &mut Self {
+        let content = self.shelf.keep(text);
+        self.ok(Input::Steer { content })
+    }
+
+    pub(crate) fn wait(&mut self, for_ms: u64) -> &mut Self {
+        self.now_ms += for_ms;
+        self
+    }
+
     /// The delegate used up a budget that it keeps.
     pub(crate) fn spent(&mut self, word: &str) -> &mut Self {
         let (turn, detail) = (self.machine.turn(), self.shelf.keep("none left"));

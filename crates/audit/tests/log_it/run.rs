@@ -5,13 +5,13 @@ use probity_core::{
     Policy, RedFirst, Rung, StageBudgets, Step, Subject, Terms, Tier,
 };
 
-use crate::rig::{OPENED_MS, Rig, check, hook};
+use crate::rig::{OPENED_MS, Rig, check, code, hook};
 
 /// A run that has ended.
 pub(crate) type Run = fn() -> Rig;
 
 /// Every run by name.
-pub(crate) const RUNS: [(&str, Run); 26] = [
+pub(crate) const RUNS: [(&str, Run); 31] = [
     ("twice", twice),
     ("once", once),
     ("exhausted", exhausted),
@@ -38,6 +38,11 @@ pub(crate) const RUNS: [(&str, Run); 26] = [
     ("used up", used_up),
     ("asked for more", asked_for_more),
     ("used up under terms", used_up_under_terms),
+    ("handed over", handed_over),
+    ("handed over under terms", handed_over_under_terms),
+    ("kept waiting", kept_waiting),
+    ("asked to stop", asked_to_stop),
+    ("lost too often", lost_too_often),
 ];
 
 pub(crate) fn twice() -> Rig {
@@ -253,6 +258,55 @@ fn used_up_under_terms() -> Rig {
     let checks = vec![check("file-1", Subject::World)];
     let mut rig = Rig::of(Charter { terms: Some(terms), ..Charter::new(policy, checks) }).start();
     rig.spent("budget_tool_calls").answer(Answer::Reject).sealed()
+}
+
+fn file() -> Vec<CheckDecl> {
+    vec![check("file-1", Subject::World)]
+}
+
+/// A child that lies longer in the queue than it has time, is left in the midst of a round, is lost while
+/// a check runs and once more behind the outcome.
+pub(crate) fn handed_over() -> Rig {
+    let policy = Policy { wall_ms: Some(400), ..Policy::default() };
+    let parent = Some("run-0".parse().unwrap());
+    let mut rig = Rig::of(Charter { parent, ..Charter::new(policy, file()) });
+    rig.release().wait(1_000).lease(1);
+    let mut rig = rig.start();
+    rig.steer("mind the newline").note().release().steer("and the encoding").wait(1_000).lease(2);
+    rig.note().claim("a").lease(4).finish("pass").lease(7).sealed()
+}
+
+/// Each stage has less time than the queue takes in the midst of it.
+pub(crate) fn handed_over_under_terms() -> Rig {
+    let policy = Policy { wall_ms: Some(1_000), ..Policy::default() };
+    let stages = StageBudgets { context_ms: 100, plan_ms: 100, act_ms: 100, verify_ms: 100 };
+    let terms =
+        Terms { features: vec![], needs_approval: false, stages, ladder: vec![], ..terms() };
+    let mut rig = Rig::of(Charter { terms: Some(terms), ..Charter::new(policy, file()) }).start();
+    rig.release().wait(2_000).lease(1).claim("a").release().wait(2_000).lease(2);
+    rig.finish("pass").sealed()
+}
+
+/// Workers come and go while the delegate waits: nobody is interrupted, and the wait is counted once.
+pub(crate) fn kept_waiting() -> Rig {
+    let policy = Policy { wall_ms: Some(400), ..Policy::default() };
+    let mut rig = Rig::of(Charter::new(policy, file()));
+    rig.release().lease(1);
+    let mut rig = rig.start();
+    rig.park(None).release().wait(1_000).lease(2).wait(1_000).lease(3).wake();
+    rig.turn("a", &["pass"]).sealed()
+}
+
+/// Somebody asks, and whoever drives the run ends it.
+pub(crate) fn asked_to_stop() -> Rig {
+    let mut rig = Rig::new(Policy::default()).start();
+    rig.request("kim: no longer needed").steer("never mind");
+    rig.ok(Input::Cancel { code: code("requested") }).sealed()
+}
+
+pub(crate) fn lost_too_often() -> Rig {
+    let mut rig = Rig::new(Policy { max_interruptions: 1, ..Policy::default() }).start();
+    rig.lease(1).lease(2).sealed()
 }
 
 /// A human approves, the cached bundle acts, a human is asked once more.

@@ -23,15 +23,17 @@ pub(crate) struct Step {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0_u8..43, 0_u8..3, 0_u8..12, 0_u64..400, 0_u8..40).prop_map(
+    let step = (0_u8..52, 0_u8..3, 0_u8..12, 0_u64..400, 0_u8..40).prop_map(
         |(act, text, finding, wait_ms, spoil)| Step { act, text, finding, wait_ms, spoil },
     );
     vec(step, 1..80)
 }
 
 pub(crate) fn charters() -> impl Strategy<Value = Charter> {
-    (policies(), checks(), hooks(), of(terms()))
-        .prop_map(|(policy, checks, hooks, terms)| Charter { policy, checks, hooks, terms })
+    let parent = of(Just("run-0".parse().unwrap()));
+    (policies(), checks(), hooks(), of(terms()), parent).prop_map(
+        |(policy, checks, hooks, terms, parent)| Charter { policy, checks, hooks, terms, parent },
+    )
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
@@ -178,6 +180,14 @@ fn input(rig: &mut Rig, step: &Step) -> Input {
         13 => rig.noted(turn),
         14 => rig.parked(turn, step.spoil.is_multiple_of(2).then_some(rig.now_ms)),
         15 => rig.waking(),
+        // One in four comes too late.
+        16..=18 => Input::Lease {
+            epoch: rig.machine.epoch() + u64::from(step.spoil % 4),
+            worker: "worker-1".parse().unwrap(),
+        },
+        19..=20 => Input::Release,
+        21 => Input::RequestCancel { by: rig.shelf.keep("kim") },
+        22..=24 => Input::Steer { content: rig.shelf.keep(text) },
         _ => expected(rig, step, text),
     }
 }

@@ -77,15 +77,22 @@ fn a_refused_entry_leaves_the_chain_as_it_was() {
     assert!(refused.to_string().contains("/at_ms"), "{refused}");
     assert_eq!(chain, before);
 
-    let Event::RunOpened { run, request, policy, checks, hooks, terms } =
+    let Event::RunOpened { run, request, policy, checks, hooks, terms, parent } =
         sample::entries(SEALED).remove(0).event
     else {
         panic!("not the header")
     };
     let checks = vec![checks[0].clone(); 6000];
     let mut chain = Chain::new(run.clone());
-    let refused =
-        chain.append(&entry(Event::RunOpened { run, request, policy, checks, hooks, terms }));
+    let refused = chain.append(&entry(Event::RunOpened {
+        run,
+        request,
+        policy,
+        checks,
+        hooks,
+        terms,
+        parent,
+    }));
     assert!(matches!(refused, Err(ChainError::TooLong { bytes }) if bytes > MAX_RECORD_BYTES));
     assert!(chain.is_empty());
 }

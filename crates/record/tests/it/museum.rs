@@ -10,7 +10,7 @@ use probity_record::{FormatVersion, read_jsonl, verify_jsonl};
 use crate::{sample, testdata};
 
 /// Version folder, sample, records, and the outcome of its seal.
-const MUSEUM: [(&str, &str, usize, Option<Outcome>); 27] = [
+const MUSEUM: [(&str, &str, usize, Option<Outcome>); 43] = [
     ("1.0", "exhausted", 25, Some(Outcome::Exhausted)),
     ("1.0", "faulted", 13, Some(Outcome::Faulted)),
     ("1.0", "unsealed", 16, None),
@@ -38,6 +38,22 @@ const MUSEUM: [(&str, &str, usize, Option<Outcome>); 27] = [
     ("1.2", "unreadable", 10, Some(Outcome::Inconclusive)),
     ("1.2", "unsealed", 16, None),
     ("1.2", "verified-after-two-attempts", 19, Some(Outcome::Verified)),
+    ("1.3", "asked-a-human", 23, Some(Outcome::Inconclusive)),
+    ("1.3", "budget-kept", 12, Some(Outcome::Exhausted)),
+    ("1.3", "cancel-requested", 11, Some(Outcome::Cancelled)),
+    ("1.3", "delegate-failed", 9, Some(Outcome::DelegateFailed)),
+    ("1.3", "exhausted", 25, Some(Outcome::Exhausted)),
+    ("1.3", "fallen-back", 20, Some(Outcome::Rejected)),
+    ("1.3", "faulted", 13, Some(Outcome::Faulted)),
+    ("1.3", "handed-over", 30, Some(Outcome::Verified)),
+    ("1.3", "hook-blocked", 9, Some(Outcome::Rejected)),
+    ("1.3", "noted-and-parked", 30, Some(Outcome::Verified)),
+    ("1.3", "parked", 9, None),
+    ("1.3", "released", 2, None),
+    ("1.3", "rewritten-by-hooks", 39, Some(Outcome::Verified)),
+    ("1.3", "unreadable", 10, Some(Outcome::Inconclusive)),
+    ("1.3", "unsealed", 16, None),
+    ("1.3", "verified-after-two-attempts", 19, Some(Outcome::Verified)),
 ];
 
 #[test]
@@ -73,7 +89,7 @@ fn every_sample_is_a_run_of_the_machine() {
         }
     }
     assert_eq!(replayed, sample::NAMES.len());
-    assert_eq!(kinds.len(), 23, "every kind of event is in a sample: {kinds:?}");
+    assert_eq!(kinds.len(), 27, "every kind of event is in a sample: {kinds:?}");
 }
 
 #[test]

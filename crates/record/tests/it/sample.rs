@@ -9,16 +9,19 @@ use probity_core::{
 use probity_record::{Chain, blob_digest, submission_id};
 
 /// Every sample of the current version, by name.
-pub(crate) const NAMES: [&str; 13] = [
+pub(crate) const NAMES: [&str; 16] = [
     "asked-a-human",
     "budget-kept",
+    "cancel-requested",
     "delegate-failed",
     "exhausted",
     "fallen-back",
     "faulted",
+    "handed-over",
     "hook-blocked",
     "noted-and-parked",
     "parked",
+    "released",
     "rewritten-by-hooks",
     "unreadable",
     "unsealed",
@@ -87,6 +90,16 @@ pub(crate) fn entries(name: &str) -> Vec<Entry> {
             let (turn, detail) = (run.machine.turn(), blob("no tokens left for another call"));
             run.feed(Input::DelegateFailed { turn, code: code("budget_tokens"), detail }).seal();
         }
+        // Left before anybody worked on it, and nobody took it up yet.
+        "released" => {
+            run.feed(Input::Release);
+        }
+        "handed-over" => handed_over(&mut run),
+        // Somebody asks, and whoever drives the run ends it.
+        "cancel-requested" => {
+            run.feed(Input::Release).lease(1).start().feed(request("kim: no longer needed"));
+            run.feed(Input::Cancel { code: code("requested") }).seal();
+        }
         "rewritten-by-hooks" => rewritten_by_hooks(&mut run),
         "fallen-back" => fallen_back(&mut run),
         // For tests that try every byte: a header, two events, a seal.
@@ -110,6 +123,25 @@ fn noted_and_parked(run: &mut Run) {
     run.turn(refused).note(NoteKind::Model).park(None);
     run.feed(Input::Woken { answer: blob(r#"{"by":"kim","value":"the blue one"}"#) });
     run.note(NoteKind::Model).turn(created()).seal();
+}
+
+/// A child that three workers drive one after the other: the first leaves it in the midst of a round, the
+/// second is lost while a check runs, the third is taken over by itself behind the outcome.
+fn handed_over(run: &mut Run) {
+    run.feed(Input::Release).pause(60_000).lease(1).start().note(NoteKind::Session);
+    run.feed(steer("kim: mind the newline")).feed(Input::Release);
+    run.feed(steer("kim: and the encoding")).pause(3_600_000).lease(2);
+    run.note(NoteKind::Model).claim().observe(Phase::After).pause(30_000).lease(5);
+    run.check(missing()).feed(request("kim: enough")).turn(created());
+    run.lease(6).seal();
+}
+
+fn steer(text: &str) -> Input {
+    Input::Steer { content: blob(text) }
+}
+
+fn request(text: &str) -> Input {
+    Input::RequestCancel { by: blob(text) }
 }
 
 /// Every point of a hook, and a claim that two verification hooks see one after the other.
@@ -141,6 +173,10 @@ fn charter(name: &str) -> Charter {
     match name {
         "asked-a-human" => charter.checks.push(check("approval", Subject::Human, 3_600_000)),
         "budget-kept" => charter.policy.max_tokens = Some(1_500),
+        "handed-over" => {
+            charter.policy.wall_ms = Some(60_000);
+            charter.parent = Some(run_id("parent"));
+        }
         "hook-blocked" => charter.hooks.push(hook("calendar", HookPoint::AttemptStart)),
         "rewritten-by-hooks" => {
             charter.checks.push(check("redact", Subject::Hook, 30_000));
@@ -320,6 +356,17 @@ impl Run {
         let detail = blob(r#"{"key":"which","question":"Which one?"}"#);
         let until_ms = for_ms.map(|for_ms| self.now_ms + for_ms);
         self.feed(Input::Parked { turn: self.machine.turn(), until_ms, detail })
+    }
+
+    /// Another worker takes the run up.
+    fn lease(&mut self, epoch: u64) -> &mut Self {
+        let worker = format!("worker-{epoch}").parse().unwrap();
+        self.feed(Input::Lease { epoch, worker })
+    }
+
+    fn pause(&mut self, ms: u64) -> &mut Self {
+        self.now_ms += ms;
+        self
     }
 
     fn timer(&mut self) -> &mut Self {

@@ -43,8 +43,8 @@ fn who_may_read_and_who_may_append() {
 #[test]
 fn a_newer_minor_version_is_read_as_far_as_it_is_known_and_never_appended_to() {
     let lines = sample::lines("unsealed");
-    let newer = rewritten(&lines[0], "\"v\":\"1.2\"", "\"v\":\"1.3\"");
-    assert_eq!(Record::parse(&newer).unwrap().version, version(1, 3));
+    let newer = rewritten(&lines[0], "\"v\":\"1.3\"", "\"v\":\"1.4\"");
+    assert_eq!(Record::parse(&newer).unwrap().version, version(1, 4));
     assert_eq!(read_records([&newer]).unwrap().entries.len(), 1);
     assert!(matches!(Chain::resume(&newer), Err(ResumeError::Version(_))));
 
@@ -61,13 +61,13 @@ fn a_name_unknown_to_its_own_version_is_malformed() {
     let lines = sample::lines("unsealed");
     let unknown = rewritten(&lines[0], "\"type\":\"run.opened\"", "\"type\":\"run.wished\"");
     assert!(matches!(Record::parse(&unknown), Err(LineFault::Body { .. })));
-    for (from, to) in [("\"v\":\"1.2\"", "\"v\":\"2.0\""), ("\"v\":\"1.2\"", "\"v\":\"0.9\"")] {
+    for (from, to) in [("\"v\":\"1.3\"", "\"v\":\"2.0\""), ("\"v\":\"1.3\"", "\"v\":\"0.9\"")] {
         let other = rewritten(&lines[0], from, to);
         assert_eq!(Record::parse(&other).unwrap_err().code(), "record_version");
         let with_unknown = rewritten(&other, "\"run.opened\"", "\"run.wished\"");
         assert_eq!(Record::parse(&with_unknown).unwrap_err().code(), "record_version");
     }
-    let nonsense = rewritten(&lines[0], "\"v\":\"1.2\"", "\"v\":\"one\"");
+    let nonsense = rewritten(&lines[0], "\"v\":\"1.3\"", "\"v\":\"one\"");
     assert_eq!(Record::parse(&nonsense).unwrap_err().code(), "record_body");
 }
 
@@ -79,7 +79,7 @@ fn a_right_hash_does_not_excuse_another_spelling() {
         ("\"run.opened\"", "\"run\\u002eopened\""),
         ("\"seq\":0", "\"seq\":0.0"),
         ("\"seq\":0", "\"seq\":0,\"seq\":0"),
-        ("\"seq\":0,\"v\":\"1.2\"", "\"v\":\"1.2\",\"seq\":0"),
+        ("\"seq\":0,\"v\":\"1.3\"", "\"v\":\"1.3\",\"seq\":0"),
     ] {
         let other = rewritten(&lines[0], from, to);
         assert_eq!(Record::parse(&other).unwrap_err().code(), "record_not_canonical", "{to}");
@@ -90,16 +90,16 @@ fn a_right_hash_does_not_excuse_another_spelling() {
 #[test]
 fn a_record_of_an_older_minor_version_is_continued_in_ours() {
     let entries = sample::entries("unsealed");
-    let older = rewritten(&sample::lines("unsealed")[0], "\"v\":\"1.2\"", "\"v\":\"1.0\"");
+    let older = rewritten(&sample::lines("unsealed")[0], "\"v\":\"1.3\"", "\"v\":\"1.0\"");
     let mut chain = Chain::resume(&older).unwrap();
     let next = chain.append(&entries[1]).unwrap().into_bytes();
     let versions: Vec<_> =
         [&older, &next].map(|line| Record::parse(line).unwrap().version).into_iter().collect();
-    assert_eq!(versions, [version(1, 0), version(1, 2)]);
+    assert_eq!(versions, [version(1, 0), version(1, 3)]);
     assert_eq!(read_records([older, next]).unwrap().entries, entries[..2]);
 }
 
-/// What 1.1 and 1.2 added is a name that a record of our own version may not have anywhere else, and one of a
+/// What 1.1 to 1.3 added is a name that a record of our own version may not have anywhere else, and one of a
 /// newer version may.
 #[test]
 fn a_field_beside_those_that_are_known_is_malformed_here_and_newer_there() {
@@ -111,10 +111,10 @@ fn a_field_beside_those_that_are_known_is_malformed_here_and_newer_there() {
             // Keys stay sorted, so that only the name is new.
             let more = rewritten(&line, &from, &format!("{from},\"typed_wish\":1"));
             assert!(matches!(Record::parse(&more), Err(LineFault::Body { .. })), "{kind}");
-            let newer = rewritten(&more, "\"v\":\"1.2\"", "\"v\":\"1.3\"");
+            let newer = rewritten(&more, "\"v\":\"1.3\"", "\"v\":\"1.4\"");
             assert!(matches!(Record::parse(&newer), Err(LineFault::Newer { .. })), "{kind}");
             tried.insert(kind);
         }
     }
-    assert_eq!(tried.len(), 23);
+    assert_eq!(tried.len(), 27);
 }
