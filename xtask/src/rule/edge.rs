@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 26] = [
+const EDGES: [(&str, &[&str]); 29] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -19,10 +19,13 @@ const EDGES: [(&str, &[&str]); 26] = [
     ("probity-egress", &[]),
     ("probity-store", &["core", "record"]),
     ("probity-store-sqlite", &["core", "record", "store"]),
+    ("probity-store-nats", &["core", "record", "store"]),
+    ("probity-projection", &["core", "record", "store"]),
     ("probity-verifier", &["core", "sandbox", "egress", "grounding"]),
     ("probity-script", &["core", "sandbox", "egress", "verifier"]),
     ("probity-delegate", &["core", "sandbox", "egress"]),
     ("probity-engine", &["core", "record", "store", "verifier", "delegate"]),
+    ("probity-worker", &["core", "record", "store", "engine"]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
@@ -41,12 +44,15 @@ const EDGES: [(&str, &[&str]); 26] = [
             "audit",
             "store",
             "store-sqlite",
+            "projection",
+            "store-nats",
             "sandbox",
             "egress",
             "verifier",
             "script",
             "delegate",
             "engine",
+            "worker",
             "chat",
             "llm",
             "mcp",
@@ -73,6 +79,7 @@ const EDGES: [(&str, &[&str]); 26] = [
             "script",
             "delegate",
             "engine",
+            "worker",
             "chat",
             "llm",
             "mcp",
@@ -99,6 +106,7 @@ const EDGES: [(&str, &[&str]); 26] = [
             "script",
             "delegate",
             "engine",
+            "worker",
             "chat",
             "llm",
             "mcp",
@@ -114,8 +122,9 @@ const EDGES: [(&str, &[&str]); 26] = [
 ];
 
 /// What a member's tests may stand on besides: a durable provider, scripted models and servers.
-const TEST_EDGES: [(&str, &[&str]); 6] = [
+const TEST_EDGES: [(&str, &[&str]); 7] = [
     ("probity-engine", &["store-sqlite"]),
+    ("probity-worker", &["store-sqlite", "delegate", "verifier", "testkit"]),
     ("probity-chat", &["testkit"]),
     ("probity-llm", &["testkit"]),
     ("probity-mcp", &["core", "testkit"]),
@@ -131,11 +140,21 @@ const FOUNDATION_NEVER: [&str; 6] =
     ["tokio", "async-trait", "reqwest", "rusqlite", "tokio-util", "rustix"];
 
 /// Tools that belong to few: who else needs one goes through its owner.
-const OWNED: [(&str, &[&str]); 4] = [
+const OWNED: [(&str, &[&str]); 5] = [
     ("reqwest", &["probity-egress"]),
     ("starlark", &["probity-script"]),
-    ("rusqlite", &["probity-store-sqlite", "probity-verifier", "probity-script", "probity-bench"]),
+    (
+        "rusqlite",
+        &[
+            "probity-store-sqlite",
+            "probity-projection",
+            "probity-verifier",
+            "probity-script",
+            "probity-bench",
+        ],
+    ),
     ("cap-std", &["probity-verifier"]),
+    ("async-nats", &["probity-store-nats"]),
 ];
 
 /// A member of the workspace, as `cargo metadata` prints it.
