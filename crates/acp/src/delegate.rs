@@ -9,19 +9,21 @@ use agent_client_protocol::v1::schema::{
 };
 use async_trait::async_trait;
 use probity_core::{NoteKind, Usage};
-use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Note, Request};
+use probity_delegate::{
+    Answered, Conversation, Delegate, DelegateError, Note, Request, cut_middle,
+};
 use probity_sandbox::{Launcher, MAX_TIMEOUT};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, oneshot};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::agent::LiveAgent;
 use crate::config::{AcpConfig, ConfigError};
 use crate::connection::{Ask, Turned, is_broken};
+use crate::losses::Losses;
 use crate::permissions::{Decided, Decision, Policy};
 use crate::session::{self, Session, Way};
 use crate::steps::{Halt, Limits, MAX_QUOTE_BYTES, words};
-use crate::text::cut;
 use crate::tokens::answer_tokens;
 use crate::transcript::{Bounds, Transcript};
 use crate::workspace::Workspace;
@@ -58,6 +60,7 @@ struct Kept {
     /// An agent got as far as to agree on the protocol, so that one that dies early is worth another
     /// try.
     was_up: bool,
+    losses: Losses,
 }
 
 impl AcpDelegate {
@@ -232,7 +235,7 @@ impl AcpDelegate {
         // The session heard nothing of the run yet, or what it heard may be this very prompt.
         let fresh = session.opened == Some(request.turn);
         let conversation = if fresh { Conversation::Fresh } else { Conversation::Same };
-        let text = request.prompt.render(conversation);
+        let text = request.say(conversation).await.map_err(|error| Stopped::Error(error.into()))?;
         let prompt = PromptRequest::new(session.id.clone(), vec![text.into()]);
         let bounds = Bounds {
             max_bytes: self.config.max_response_bytes,
@@ -276,7 +279,7 @@ impl AcpDelegate {
         let (Decided { decision, because }, option) = choose(&ask.request.options, decided);
         let note = json!({
             "permission": {
-                "tool_call": cut(&ask.request.tool_call.tool_call_id.0, MAX_QUOTE_BYTES),
+                "tool_call": cut_middle(&ask.request.tool_call.tool_call_id.0, MAX_QUOTE_BYTES),
                 "kind": ask.wish.kind,
                 "title": ask.wish.title,
                 "paths": ask.wish.paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
@@ -298,19 +301,15 @@ impl AcpDelegate {
         ask.answer(outcome);
         Ok(())
     }
-}
 
-#[async_trait]
-impl Delegate for AcpDelegate {
-    async fn attempt(&self, request: &Request) -> Result<Answered, DelegateError> {
-        let limits = self.limits(request);
-        let mut kept = tokio::select! {
-            biased;
-            () = request.cancel.cancelled() => return Err(DelegateError::Cancelled),
-            () = sleep_until(limits.deadline) => return Err(timed_out(limits)),
-            kept = self.kept.lock() => kept,
-        };
-        let (mut agent, session) = self.ready(&mut kept, request, limits).await?;
+    /// One turn of the agent, started where none is up.
+    async fn take_turn(
+        &self,
+        kept: &mut Kept,
+        request: &Request,
+        limits: Limits<'_>,
+    ) -> Result<Answered, DelegateError> {
+        let (mut agent, session) = self.ready(kept, request, limits).await?;
         let stopped = match self.converse(&mut agent, request, &session, limits).await {
             Ok(Turned { response: Ok(response), transcript }) => {
                 kept.agent = Some(agent);
@@ -342,13 +341,38 @@ impl Delegate for AcpDelegate {
             }
         }
     }
+}
+
+#[async_trait]
+impl Delegate for AcpDelegate {
+    async fn attempt(&self, request: &Request) -> Result<Answered, DelegateError> {
+        let limits = self.limits(request);
+        let ready = async {
+            let kept = self.kept.lock().await;
+            sleep(kept.losses.wait()).await;
+            kept
+        };
+        let mut kept = tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => return Err(DelegateError::Cancelled),
+            () = sleep_until(limits.deadline) => return Err(timed_out(limits)),
+            kept = ready => kept,
+        };
+        let answer = self.take_turn(&mut kept, request, limits).await;
+        match &answer {
+            Ok(_) => kept.losses.over(),
+            Err(DelegateError::Lost { .. }) => kept.losses.lost(),
+            Err(_) => {}
+        }
+        answer
+    }
 
     fn conversation(&self) -> Conversation {
         Conversation::Same
     }
 
     fn describe(&self) -> String {
-        cut(&self.config.command.join(" "), MAX_DESCRIPTION_BYTES)
+        cut_middle(&self.config.command.join(" "), MAX_DESCRIPTION_BYTES).into_owned()
     }
 
     fn identity(&self) -> String {
@@ -422,7 +446,7 @@ fn answered(
                 // Asked to cancel, it is not listened to any more.
                 _ => "gave up its turn as cancelled, as some do when a permission is refused",
             };
-            let said = match cut(&claim.response, MAX_QUOTE_BYTES) {
+            let said = match cut_middle(&claim.response, MAX_QUOTE_BYTES) {
                 said if said.is_empty() => "said nothing".to_owned(),
                 said => format!("said: {said}"),
             };

@@ -10,6 +10,7 @@ mod connection;
 mod content;
 mod delegate;
 mod lines;
+mod losses;
 mod permissions;
 mod session;
 mod steps;

@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_client_protocol::{RawJsonRpcMessage, TransportFrame};
+use probity_delegate::cut_middle;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio_util::bytes::{BufMut, BytesMut};
 use tokio_util::codec::{Decoder, Encoder};
-
-use crate::text::cut;
 
 /// The longest message an agent may send.
 pub(crate) const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
@@ -63,7 +62,9 @@ impl Traffic {
         seen.foreign_lines += 1;
         let first = seen
             .first_foreign
-            .get_or_insert_with(|| cut(&String::from_utf8_lossy(line), MAX_QUOTE_BYTES))
+            .get_or_insert_with(|| {
+                cut_middle(&String::from_utf8_lossy(line), MAX_QUOTE_BYTES).into_owned()
+            })
             .clone();
         let lines = seen.foreign_lines;
         drop(seen);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use agent_client_protocol::{Error, ErrorCode, JsonRpcRequest};
+use probity_delegate::cut_middle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, is_broken};
-use crate::text::cut;
 
 /// How much of an agent's own words is quoted.
 pub(crate) const MAX_QUOTE_BYTES: usize = 2 * 1024;
@@ -118,5 +118,5 @@ pub(crate) fn words(error: &Error) -> String {
         Some(data) => format!(": {data}"),
         None => String::new(),
     };
-    cut(&format!("{}{data}", error.message), MAX_QUOTE_BYTES)
+    cut_middle(&format!("{}{data}", error.message), MAX_QUOTE_BYTES).into_owned()
 }

@@ -1,11 +1,4 @@
-//! Text that is kept, of text without end.
-
-/// At most about `max_bytes` of `text`: its beginning and its end, with the gap named.
-pub(crate) fn cut(text: &str, max_bytes: usize) -> String {
-    let mut kept = Excerpt::new(max_bytes);
-    kept.push(text);
-    kept.into_text()
-}
+//! Text that is kept, of text that comes in pieces and may have no end.
 
 /// The beginning and the end of a text that comes in pieces.
 #[derive(Debug, Clone)]
@@ -68,7 +61,9 @@ mod tests {
     fn a_text_keeps_its_beginning_and_its_end_however_it_comes() {
         let text: String = ('a'..='z').cycle().take(1_000).chain("äöü".chars()).collect();
         for max_bytes in [0, 1, 7, 100, 999, 1_006, 5_000] {
-            let whole = cut(&text, max_bytes);
+            let mut at_once = Excerpt::new(max_bytes);
+            at_once.push(&text);
+            let whole = at_once.into_text();
             for size in [1, 13, 400] {
                 let mut pieces = Excerpt::new(max_bytes);
                 let chars: Vec<char> = text.chars().collect();
@@ -80,6 +75,8 @@ mod tests {
             assert_eq!(whole == text, max_bytes >= 1_006, "{max_bytes}");
             assert!(whole.len() <= max_bytes + 40, "{max_bytes}");
         }
-        assert_eq!(cut("abcdefgh", 4), "ab\n[... 4 bytes left out ...]\ngh");
+        let mut short = Excerpt::new(4);
+        short.push("abcdefgh");
+        assert_eq!(short.into_text(), "ab\n[... 4 bytes left out ...]\ngh");
     }
 }

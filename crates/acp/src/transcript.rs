@@ -8,11 +8,12 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdateFields,
 };
 use probity_core::{Claim, ToolCall, ToolResult};
+use probity_delegate::cut_middle;
 use serde_json::{Value, json};
 
 use crate::content::{block_text, tool_text};
 use crate::permissions::{ToolKind, Wish};
-use crate::text::{Excerpt, cut};
+use crate::text::Excerpt;
 use crate::tokens::chunk_tokens;
 
 /// Bounds on one tool call: its id, title and name; its arguments; its result; the files it names.
@@ -182,10 +183,10 @@ impl Transcript {
 impl Call {
     fn take(&mut self, fields: ToolCallUpdateFields) {
         if let Some(title) = fields.title {
-            self.title = cut(&title, MAX_WORD_BYTES);
+            self.title = cut_middle(&title, MAX_WORD_BYTES).into_owned();
         }
         if let Some(name) = fields.name {
-            self.name = Some(cut(&name, MAX_WORD_BYTES));
+            self.name = Some(cut_middle(&name, MAX_WORD_BYTES).into_owned());
         }
         if let Some(kind) = fields.kind {
             self.kind = kind.into();
@@ -213,7 +214,7 @@ impl Call {
         }
         if let Some(output) = fields.raw_output {
             let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-            self.raw_output = Some(cut(&text, MAX_RESULT_BYTES));
+            self.raw_output = Some(cut_middle(&text, MAX_RESULT_BYTES).into_owned());
         }
         match fields.status {
             Some(ToolCallStatus::Completed) => (self.ended, self.failed) = (true, false),
@@ -297,6 +298,6 @@ fn files_of(input: &Value) -> Vec<PathBuf> {
     let entries = input.as_object().into_iter().flatten();
     let texts = entries.filter(|(key, _)| names_file(key)).filter_map(|(_, value)| value.as_str());
     // Longer than any path is as good as one that is too long.
-    let bounded = texts.map(|text| cut(text, 2 * MAX_PATH_BYTES));
+    let bounded = texts.map(|text| cut_middle(text, 2 * MAX_PATH_BYTES).into_owned());
     bounded.filter(|text| !text.is_empty()).take(MAX_PATHS + 1).map(PathBuf::from).collect()
 }

@@ -3,6 +3,8 @@
 mod ask;
 mod calls;
 mod opening;
+mod parking;
+mod steering;
 
 use probity_core::{Claim, Usage};
 use probity_delegate::{Answered, Budget, DelegateError, Note, Request, Spent};
@@ -11,7 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::conversation::CallState;
 use crate::delegate::ChatDelegate;
 use crate::{
-    Call, ChatEvent, ChatNote, Conversation, FINAL_OUTPUT, Message, ModelReply, OutputSchema, Stop,
+    Call, ChatEvent, ChatNote, Conversation, FINAL_OUTPUT, ModelReply, OutputSchema, Stop,
     ToolChoice,
 };
 
@@ -64,7 +66,9 @@ impl<'a> Attempt<'a> {
         loop {
             let reply = self.ask().await?;
             self.is_inherited = false;
-            if let Some(claim) = self.claim(&reply) {
+            if let Some(claim) = self.claim(&reply)
+                && !self.is_held_back(&reply)
+            {
                 let note = self.hear(reply)?;
                 return Ok(Answered { claim, notes: vec![note], ..Answered::default() });
             }
@@ -81,9 +85,9 @@ impl<'a> Attempt<'a> {
         }
         let turn = self.request.turn;
         match &self.delegate.config.output {
-            Some(output) => {
+            Some(_) => {
                 let whole = whole_calls(reply.stop, &reply.tool_calls);
-                let output = whole.iter().find_map(|call| handed_in(output, call))?;
+                let output = self.output_in(whole)?;
                 let claim = self.conversation.claim(turn, reply.text.clone());
                 Some(Claim { output: Some(output), ..claim })
             }
@@ -92,6 +96,12 @@ impl<'a> Attempt<'a> {
             }
             None => None,
         }
+    }
+
+    /// The first valid output that calls hand in.
+    fn output_in(&self, calls: &[Call]) -> Option<serde_json::Value> {
+        let output = self.delegate.config.output.as_ref()?;
+        calls.iter().find_map(|call| handed_in(output, call))
     }
 
     fn hear(&mut self, reply: ModelReply) -> Result<Note, DelegateError> {
@@ -106,9 +116,12 @@ impl<'a> Attempt<'a> {
     async fn heed(&mut self) -> Result<(), DelegateError> {
         let Some(stop) = self.conversation.unheeded() else { return Ok(()) };
         self.check_stop(stop)?;
+        if self.heed_held_back() {
+            return Ok(());
+        }
         self.check_limits()?;
         if self.conversation.open().is_empty() {
-            self.conversation.tell(Message::User { content: opening::NUDGE.to_owned() });
+            self.tell(opening::NUDGE);
             return Ok(());
         }
         self.make_calls().await

@@ -27,6 +27,8 @@ pub struct ChatConfig {
     pub max_result_bytes: usize,
     /// When a model that does not answer is asked again.
     pub retry: RetryPolicy,
+    /// When the run waits for a provider that stays out of reach, instead of failing.
+    pub outage: OutagePolicy,
     /// The longest that one try of a model call may take, in milliseconds. 300,000 by default.
     pub call_timeout_ms: u64,
     /// The declared output; `None` for an agent whose claim is its text.
@@ -56,6 +58,23 @@ pub struct RetryPolicy {
     pub max_ms: u64,
 }
 
+/// When a run waits for a provider that is out of reach: behind the tries of [`RetryPolicy`], for a
+/// status of 408, 409, 425, 429 or 5xx, or a connection that failed. The run is parked, so nobody is
+/// held up by it. What the provider refuses for good (400, 401, 403, 404) fails at once, always.
+///
+/// By default it does not wait: whoever awaits a run wants to hear of it now. Runs on workers, which
+/// nobody awaits, are given [`OutagePolicy::of_workers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutagePolicy {
+    /// Waits for one answer. 0 by default: the run fails.
+    pub max_waits: u32,
+    /// The first wait, in milliseconds; it doubles with every further one. 30,000 by default.
+    pub base_ms: u64,
+    /// The longest wait, in milliseconds, also where the provider asks for a longer one. 3,600,000 by
+    /// default.
+    pub max_ms: u64,
+}
+
 impl ChatConfig {
     /// The defaults, with this clock.
     #[must_use]
@@ -66,6 +85,7 @@ impl ChatConfig {
             max_parallel_calls: 8,
             max_result_bytes: 64 * 1024,
             retry: RetryPolicy::default(),
+            outage: OutagePolicy::default(),
             call_timeout_ms: 300_000,
             output: None,
             max_invalid_outputs: 3,
@@ -83,6 +103,7 @@ impl fmt::Debug for ChatConfig {
             .field("max_parallel_calls", &self.max_parallel_calls)
             .field("max_result_bytes", &self.max_result_bytes)
             .field("retry", &self.retry)
+            .field("outage", &self.outage)
             .field("call_timeout_ms", &self.call_timeout_ms)
             .field("output", &self.output)
             .field("max_invalid_outputs", &self.max_invalid_outputs)
@@ -93,6 +114,29 @@ impl fmt::Debug for ChatConfig {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self { max_tries: 4, base_ms: 500, max_ms: 30_000 }
+    }
+}
+
+impl Default for OutagePolicy {
+    fn default() -> Self {
+        Self { max_waits: 0, base_ms: 30_000, max_ms: 3_600_000 }
+    }
+}
+
+impl OutagePolicy {
+    /// Five waits for one answer: 30 s, doubling, a quarter of an hour in all.
+    #[must_use]
+    pub fn of_workers() -> Self {
+        Self { max_waits: 5, ..Self::default() }
+    }
+
+    /// The next wait, behind so many for the same answer, where the provider asked for
+    /// `retry_after_ms`; `None` where there is none left.
+    #[must_use]
+    pub fn wait_ms(&self, waited: u32, retry_after_ms: Option<u64>) -> Option<u64> {
+        let grown_ms = self.base_ms.saturating_mul(1 << waited.min(32));
+        let wait_ms = grown_ms.max(retry_after_ms.unwrap_or_default()).min(self.max_ms);
+        (waited < self.max_waits).then_some(wait_ms)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use probity_core::{Claim, ToolCall, ToolResult, Turn};
+use probity_core::{Claim, RunId, ToolCall, ToolResult, Turn};
 use probity_delegate::{Kept, NoteError};
 use serde_json::Value;
 
@@ -29,6 +29,10 @@ pub struct Conversation {
     stop: Option<Stop>,
     model_calls: u32,
     parks: u32,
+    /// How much of what people said the model was told.
+    heard: usize,
+    /// How often the run waited for the provider since the last answer.
+    outages: u32,
     call_ids: HashSet<String>,
     /// What the next note of a model call tells.
     pending_answers: Vec<GivenAnswer>,
@@ -48,7 +52,7 @@ pub(crate) enum CallState {
     /// It was announced, and may have been made.
     Announced,
     /// It waits.
-    Parked { key: String, until_ms: Option<u64>, question: String },
+    Parked { key: String, until_ms: Option<u64>, question: String, children: Vec<RunId> },
     /// Its wait is over, and it may have been made again.
     Resumed { answer: Value },
     /// It has a result.
@@ -85,7 +89,8 @@ impl Conversation {
         self.model_calls
     }
 
-    /// The round of the last answer; `None` before the first.
+    /// The round of the last answer, or of what was told in the midst of the work since; `None` before
+    /// the first.
     #[must_use]
     pub const fn turn(&self) -> Option<Turn> {
         self.turn
@@ -122,23 +127,21 @@ impl Conversation {
     pub(crate) fn apply(&mut self, turn: Turn, note: ChatNote) -> Result<(), NoteError> {
         match note {
             ChatNote::Model { answers, told, reply } => {
-                for GivenAnswer { call_id, output } in answers {
-                    self.end(&call_id, CallState::Given(output))?;
-                }
-                self.flush();
-                if let Some(open) = self.open.first() {
-                    let message = format!("the call `{}` was left open", open.call.id);
-                    return Err(NoteError::Unreadable { message });
-                }
-                self.messages.extend(told);
+                self.take_in(answers, told)?;
                 self.heard(turn, reply);
             }
+            ChatNote::Told { answers, told, heard } => {
+                self.take_in(answers, told)?;
+                self.begin(turn);
+                self.heard = heard;
+            }
+            ChatNote::Unavailable { .. } => self.outages = self.outages.saturating_add(1),
             ChatNote::Tool { call_id, output } => {
                 self.end(&call_id, CallState::Ran(output))?;
             }
-            ChatNote::Parked { call_id, key, until_ms, question } => {
+            ChatNote::Parked { call_id, key, until_ms, question, children } => {
                 self.parks = self.parks.saturating_add(1);
-                self.end(&call_id, CallState::Parked { key, until_ms, question })?;
+                self.end(&call_id, CallState::Parked { key, until_ms, question, children })?;
             }
             ChatNote::Resumed { call_id, answer } => {
                 self.end(&call_id, CallState::Resumed { answer })?;
@@ -172,6 +175,29 @@ impl Conversation {
         };
         self.heard(turn, reply);
         note
+    }
+
+    /// How much of what people said the model was told.
+    pub(crate) const fn told(&self) -> usize {
+        self.heard
+    }
+
+    /// Tells the model what people said, up to the first so many, and gives the note of it. All calls
+    /// are answered by then.
+    pub(crate) fn steer(&mut self, turn: Turn, words: String, heard: usize) -> ChatNote {
+        self.tell(Message::User { content: words });
+        self.begin(turn);
+        self.heard = heard;
+        ChatNote::Told {
+            answers: std::mem::take(&mut self.pending_answers),
+            told: std::mem::take(&mut self.pending_told),
+            heard,
+        }
+    }
+
+    /// How often the run waited for the provider since the last answer.
+    pub(crate) const fn outages(&self) -> u32 {
+        self.outages
     }
 
     /// Gives calls ids that name them in the whole run: an id that is missing, too long, of odd
@@ -222,10 +248,8 @@ impl Conversation {
     }
 
     fn heard(&mut self, turn: Turn, reply: ModelReply) {
-        if self.turn != Some(turn) {
-            self.turn = Some(turn);
-            self.turn_start = self.messages.len();
-        }
+        self.begin(turn);
+        self.outages = 0;
         let ModelReply { text, tool_calls, stop, usage: _ } = reply;
         self.model_calls = self.model_calls.saturating_add(1);
         self.stop = Some(stop);
@@ -237,6 +261,27 @@ impl Conversation {
         let is_silent = text.is_empty() && tool_calls.is_empty();
         let content = if is_silent { SILENCE.to_owned() } else { text };
         self.messages.push(Message::Assistant { content, tool_calls });
+    }
+
+    /// What was told up to here belongs to what the turn is about, not to the work in it.
+    fn begin(&mut self, turn: Turn) {
+        if self.turn != Some(turn) {
+            self.turn = Some(turn);
+            self.turn_start = self.messages.len();
+        }
+    }
+
+    fn take_in(&mut self, answers: Vec<GivenAnswer>, told: Vec<Message>) -> Result<(), NoteError> {
+        for GivenAnswer { call_id, output } in answers {
+            self.end(&call_id, CallState::Given(output))?;
+        }
+        self.flush();
+        if let Some(open) = self.open.first() {
+            let message = format!("the call `{}` was left open", open.call.id);
+            return Err(NoteError::Unreadable { message });
+        }
+        self.messages.extend(told);
+        Ok(())
     }
 
     fn end(&mut self, call_id: &str, state: CallState) -> Result<(), NoteError> {

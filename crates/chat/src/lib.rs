@@ -19,7 +19,7 @@ mod tool;
 mod toolbox;
 mod wait;
 
-pub use config::{ChatConfig, NowMs, OnEvent, RetryPolicy};
+pub use config::{ChatConfig, NowMs, OnEvent, OutagePolicy, RetryPolicy};
 pub use conversation::Conversation;
 pub use delegate::ChatDelegate;
 pub use event::ChatEvent;

@@ -1,6 +1,6 @@
 //! What a conversation writes down, one note per thing that must not be done twice.
 
-use probity_core::{NoteKind, Usage};
+use probity_core::{NoteKind, RunId, Usage};
 use probity_delegate::{Kept, Note, NoteError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,6 +26,23 @@ pub enum ChatNote {
         /// Its answer.
         reply: ModelReply,
     },
+    /// The model is told what people said in the midst of the work, in the last of these messages.
+    Told {
+        /// Answers to open calls that were given without making them, since the note before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<GivenAnswer>,
+        /// What the model is told behind them, since the note before.
+        told: Vec<Message>,
+        /// How much of what people said it was told by then.
+        heard: usize,
+    },
+    /// The model's provider was out of reach, and the run waits for it.
+    Unavailable {
+        /// When it is asked again, in milliseconds since the Unix epoch.
+        until_ms: u64,
+        /// What was seen of it.
+        message: String,
+    },
     /// A call came to a result.
     Tool {
         /// The call.
@@ -46,6 +63,9 @@ pub enum ChatNote {
         /// What is asked.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         question: String,
+        /// The runs that it waits for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        children: Vec<RunId>,
     },
     /// The wait of a call is over; from here on the call may have been made again.
     Resumed {
@@ -74,7 +94,7 @@ impl ChatNote {
     /// JSON.
     pub fn encode(&self, usage: Usage) -> Result<Note, NoteError> {
         let kind = match self {
-            Self::Model { .. } => NoteKind::Model,
+            Self::Model { .. } | Self::Told { .. } | Self::Unavailable { .. } => NoteKind::Model,
             Self::Tool { .. } | Self::Parked { .. } | Self::Resumed { .. } => NoteKind::Tool,
         };
         let content = serde_json::to_vec(self).map_err(unreadable)?;

@@ -143,6 +143,10 @@ pub enum Wait {
         /// are not known.
         timezone: Option<String>,
     },
+    /// The ends of other runs, at least one and at most 256. The answer is a JSON array with one
+    /// object for each: `run`, `outcome`, `code`, `response`, `output`. Calls of one answer that wait
+    /// for runs wait together, and each is given what is about its own.
+    Runs(Vec<RunId>),
     /// Somebody's answer.
     Answer {
         /// What is asked, for whoever answers.

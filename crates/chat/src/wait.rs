@@ -28,6 +28,7 @@ pub(crate) fn resolve(wait: &Wait, now_ms: u64) -> Result<(Option<u64>, String),
             let next_ms = next(expression, timezone.as_deref().unwrap_or("UTC"), now_ms)?;
             Ok((Some(next_ms), String::new()))
         }
+        Wait::Runs(_) => Ok((None, String::new())),
         Wait::Answer { question } => {
             Ok((None, cut::at_the_end(question, MAX_QUESTION_BYTES).into_owned()))
         }

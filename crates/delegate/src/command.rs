@@ -8,8 +8,8 @@ use probity_core::Usage;
 use probity_sandbox::{Ended, Finished, Launcher, MAX_STDIN_BYTES, SandboxError, Spawn, Status};
 
 use crate::config::{CommandConfig, ConfigError, OnError};
+use crate::cut::cut_middle;
 use crate::delegate::{Answered, Conversation, Delegate, DelegateError, Request};
-use crate::prompt::bounded;
 
 /// The system's bound on one argument, its closing NUL included.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
@@ -56,9 +56,13 @@ impl CommandDelegate {
         }
     }
 
-    fn spawn(&self, request: &Request, timeout: Duration) -> Result<Spawn, DelegateError> {
-        let (template, conversation) = self.template(request);
-        let prompt = request.prompt.render(conversation);
+    fn spawn(
+        &self,
+        request: &Request,
+        template: &[String],
+        prompt: String,
+        timeout: Duration,
+    ) -> Result<Spawn, DelegateError> {
         let attempt = request.attempt.to_string();
         let values = [
             ("{prompt}", prompt.as_str()),
@@ -113,7 +117,9 @@ impl Delegate for CommandDelegate {
     async fn attempt(&self, request: &Request) -> Result<Answered, DelegateError> {
         let own = Duration::from_millis(self.config.timeout_ms);
         let timeout = request.timeout.map_or(own, |timeout| timeout.min(own));
-        let spawn = self.spawn(request, timeout)?;
+        let (template, conversation) = self.template(request);
+        let prompt = request.say(conversation).await?;
+        let spawn = self.spawn(request, template, prompt, timeout)?;
         let finished = spawn.run(&self.launcher).await.map_err(start_error)?;
         let status = match finished.ended {
             Ended::Exited(status) => status,
@@ -130,7 +136,7 @@ impl Delegate for CommandDelegate {
         let reading = self.config.format.read(&finished.stdout, killed)?;
         if let (Some(message), OnError::Fail) = (&reading.error, self.config.on_error) {
             return Err(DelegateError::Failed {
-                message: bounded(message, MAX_QUOTE_BYTES).into_owned(),
+                message: cut_middle(message, MAX_QUOTE_BYTES).into_owned(),
             });
         }
         let made = u64::try_from(reading.claim.tool_calls.len()).unwrap_or(u64::MAX);
@@ -147,7 +153,7 @@ impl Delegate for CommandDelegate {
     }
 
     fn describe(&self) -> String {
-        bounded(&self.config.argv.join(" "), 200).into_owned()
+        cut_middle(&self.config.argv.join(" "), 200).into_owned()
     }
 
     fn identity(&self) -> String {

@@ -143,6 +143,8 @@ pub struct Prompt {
     pub last_response: Option<Arc<str>>,
     /// What a hook put in the place of all of the above, as one text.
     pub rewritten: Option<Arc<str>>,
+    /// Whoever is asked now did not hear the earlier prompts of the run: another delegate did.
+    pub is_handed_over: bool,
 }
 
 /// A delegate's answer to one [`Request`].

@@ -6,11 +6,13 @@
 
 mod command;
 mod config;
+mod cut;
 mod delegate;
 mod format;
 mod function;
 mod notes;
 mod prompt;
+mod saying;
 mod scripted;
 mod steering;
 
@@ -19,6 +21,7 @@ pub use config::{
     CommandConfig, ConfigError, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TERM_GRACE_MS,
     DEFAULT_TIMEOUT_MS, OnError,
 };
+pub use cut::cut_middle;
 pub use delegate::{
     Answer, Answered, Budget, Conversation, Delegate, DelegateError, Parked, Prompt, Request, Spent,
 };
@@ -26,5 +29,6 @@ pub use format::Format;
 pub use function::FunctionDelegate;
 pub use notes::{Kept, Note, NoteError, Notebook, Notes};
 pub use prompt::{MAX_CORRECTION_BYTES, MAX_LAST_RESPONSE_BYTES};
+pub use saying::MAX_STEERING_BYTES;
 pub use scripted::{ScriptedDelegate, Step};
 pub use steering::{Said, Steering};

@@ -1,9 +1,8 @@
 //! What a delegate is told, as one text. The same inputs give the same bytes.
 
-use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::{Conversation, Prompt};
+use crate::{Conversation, Prompt, cut_middle};
 
 /// How much of the last claim a new conversation is shown.
 pub const MAX_LAST_RESPONSE_BYTES: usize = 4 * 1024;
@@ -23,7 +22,7 @@ impl Prompt {
             return rewritten.as_ref().to_owned();
         }
         let Some(correction) = &self.correction else { return self.opening() };
-        let correction = bounded(correction, MAX_CORRECTION_BYTES);
+        let correction = cut_middle(correction, MAX_CORRECTION_BYTES);
         if conversation == Conversation::Same {
             return correction.into_owned();
         }
@@ -31,7 +30,7 @@ impl Prompt {
         if let Some(last) = self.last_response.as_deref().filter(|last| !last.trim().is_empty()) {
             text.push_str("An earlier attempt at this task answered the following. ");
             text.push_str("It was checked and not accepted.\n\n");
-            for line in bounded(last, MAX_LAST_RESPONSE_BYTES).lines() {
+            for line in cut_middle(last, MAX_LAST_RESPONSE_BYTES).lines() {
                 let line = line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "> {line}");
@@ -49,22 +48,6 @@ impl Prompt {
             None => self.task.as_ref().to_owned(),
         }
     }
-}
-
-/// At most about `max_bytes` of `text`: its beginning and its end, with the gap named.
-pub(crate) fn bounded(text: &str, max_bytes: usize) -> Cow<'_, str> {
-    if text.len() <= max_bytes {
-        return Cow::Borrowed(text);
-    }
-    let head_end = text.floor_char_boundary(max_bytes / 2);
-    let tail_start = text.ceil_char_boundary(text.len() - (max_bytes - max_bytes / 2));
-    let (head, tail) = (text.get(..head_end), text.get(tail_start..));
-    Cow::Owned(format!(
-        "{}\n[... {} bytes left out ...]\n{}",
-        head.unwrap_or_default(),
-        tail_start - head_end,
-        tail.unwrap_or_default(),
-    ))
 }
 
 #[cfg(test)]
@@ -140,10 +123,5 @@ mod tests {
             text.len()
         );
         assert_eq!(text.matches("bytes left out").count(), 2);
-        for max_bytes in 0..9 {
-            let cut = bounded("aäöüz", max_bytes);
-            assert!(cut.starts_with("a") || max_bytes < 2);
-            assert_eq!(cut == "aäöüz", max_bytes >= 8);
-        }
     }
 }

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use probity_delegate::{DelegateError, Parked};
+use probity_delegate::{DelegateError, cut_middle};
 use serde_json::Value;
 use tokio::task::{Id, JoinError, JoinSet};
 
+use super::parking::{self, Waiting};
 use super::{Attempt, opening};
 use crate::conversation::{CallState, OpenCall};
 use crate::{
     ChatEvent, ChatNote, Interrupted, Tool, ToolContext, ToolError, ToolOutput, ToolReply, Wait,
-    cut, wait,
+    cut,
 };
 
 /// The most calls of one answer that are looked at.
@@ -26,8 +27,6 @@ const MAX_FATAL_BYTES: usize = 4 * 1024;
 
 const BUDGET_USED_UP: &str = "not executed: budget used up: hand in your output";
 
-const ANOTHER_WAITS: &str = "not done: another call of the same answer waits; call it again";
-
 /// A call that is about to be made.
 struct Planned {
     open: OpenCall,
@@ -37,14 +36,14 @@ struct Planned {
 }
 
 /// A call that wants to wait, with its place in the answer.
-type Parking = (usize, OpenCall, Wait);
+pub(super) type Parking = (usize, OpenCall, Wait);
 
 impl Attempt<'_> {
     /// Brings every open call to an answer, or parks the run.
     pub(super) async fn make_calls(&mut self) -> Result<(), DelegateError> {
         let open = self.conversation.open().to_vec();
         let mut left = self.budget().tool_calls;
-        let mut waiting = None;
+        let mut waiting = Waiting::default();
         let mut plan = Vec::new();
         for (index, open) in open.into_iter().enumerate() {
             if matches!(open.state, CallState::Ran(_) | CallState::Given(_)) {
@@ -61,31 +60,13 @@ impl Attempt<'_> {
                 self.conversation.give(&open.call.id, ToolOutput::error(BUDGET_USED_UP));
             } else {
                 left = left.map(|left| left - 1);
-                match self.parked(&open) {
-                    Some(parked) => waiting = waiting.or(Some(parked)),
-                    None => plan.extend(self.plan(open).await?.map(|planned| (index, planned))),
+                if !waiting.holds(&open, self.request.answer.as_ref()) {
+                    plan.extend(self.plan(open).await?.map(|planned| (index, planned)));
                 }
             }
         }
         let parking = self.run_planned(plan).await?;
-        match self.park(waiting, parking).await? {
-            Some(parked) => Err(DelegateError::Parked(parked)),
-            None => Ok(()),
-        }
-    }
-
-    /// The wait of a call that is not over.
-    fn parked(&self, open: &OpenCall) -> Option<Parked> {
-        let CallState::Parked { key, until_ms, question } = &open.state else { return None };
-        if self.request.answer.as_ref().is_some_and(|answer| answer.key == *key) {
-            return None;
-        }
-        Some(Parked {
-            key: key.clone(),
-            until_ms: *until_ms,
-            question: question.clone(),
-            children: Vec::new(),
-        })
+        self.park(waiting, parking).await
     }
 
     /// How a call is made; `None` if it was answered instead.
@@ -103,10 +84,11 @@ impl Attempt<'_> {
                 }
             };
         let was_interrupted = match &open.state {
-            CallState::Parked { .. } => {
+            CallState::Parked { children, .. } => {
                 // The wait is over: this is its answer.
-                let answer =
-                    self.request.answer.as_ref().map(|a| a.value.clone()).unwrap_or_default();
+                let answer = self.request.answer.as_ref().map(|answer| &answer.value);
+                let answer = answer.map(|answer| parking::about(children, answer));
+                let answer = answer.unwrap_or_default();
                 let call_id = open.call.id.clone();
                 let resumed = ChatNote::Resumed { call_id, answer: answer.clone() };
                 self.keep(resumed, 0).await?;
@@ -202,53 +184,19 @@ impl Attempt<'_> {
         self.note_result(open, output).await
     }
 
-    async fn note_result(
+    pub(super) async fn note_result(
         &mut self,
         open: &OpenCall,
         output: ToolOutput,
     ) -> Result<(), DelegateError> {
         let max_bytes = self.delegate.config.max_result_bytes;
-        let content = cut::in_the_middle(&output.content, max_bytes).into_owned();
+        let content = cut_middle(&output.content, max_bytes).into_owned();
         let output = ToolOutput { content, is_error: output.is_error };
         self.keep(ChatNote::Tool { call_id: open.call.id.clone(), output }, 1).await
     }
 
     fn finished(&self, open: &OpenCall, is_error: bool) {
         self.event(&ChatEvent::ToolFinished { name: open.call.name.clone(), is_error });
-    }
-
-    /// Lets the first call wait that wants to, unless one waits already; the others are told to come
-    /// again. The wait, if there is one.
-    async fn park(
-        &mut self,
-        mut waiting: Option<Parked>,
-        parking: Vec<Parking>,
-    ) -> Result<Option<Parked>, DelegateError> {
-        for (_, open, wait) in parking {
-            if waiting.is_some() {
-                self.note_result(&open, ToolOutput::error(ANOTHER_WAITS)).await?;
-                continue;
-            }
-            match wait::resolve(&wait, (self.delegate.config.now_ms)()) {
-                Err(words) => self.note_result(&open, ToolOutput::error(words)).await?,
-                Ok((until_ms, question)) => {
-                    let key = self.conversation.wait_key(&open);
-                    let parked = Parked { key, until_ms, question, children: Vec::new() };
-                    self.keep(parked_note(&open, &parked), 0).await?;
-                    waiting = Some(parked);
-                }
-            }
-        }
-        Ok(waiting)
-    }
-}
-
-fn parked_note(open: &OpenCall, parked: &Parked) -> ChatNote {
-    ChatNote::Parked {
-        call_id: open.call.id.clone(),
-        key: parked.key.clone(),
-        until_ms: parked.until_ms,
-        question: parked.question.clone(),
     }
 }
 

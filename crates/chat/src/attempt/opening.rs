@@ -13,6 +13,10 @@ const HAND_IN: &str = "Hand in your result by calling the tool `final_output`.";
 pub(super) const NUDGE: &str = "Your result is not handed in yet: call the tool `final_output` with \
      it, or go on working.";
 
+/// To an output that was handed in before its model knew what was said to it.
+pub(super) const HELD_BACK: &str = "not taken yet: something was said to you meanwhile, and follows. \
+     Heed it, then hand in your output again. This was not counted as an attempt.";
+
 /// To calls beside an output that was handed in.
 const NOT_EXECUTED: &str = "not executed: the output was handed in with the same answer";
 
@@ -62,7 +66,7 @@ impl Attempt<'_> {
 
     /// Answers the calls of the last claim, one message each: the output with `words`. Whether there
     /// was an output.
-    fn answer_submission(&mut self, words: &str) -> bool {
+    pub(super) fn answer_submission(&mut self, words: &str) -> bool {
         let open: Vec<OpenCall> = self.conversation.open().to_vec();
         let submission = self.submission(&open);
         for (index, OpenCall { call, state }) in open.iter().enumerate() {

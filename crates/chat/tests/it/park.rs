@@ -54,7 +54,12 @@ async fn a_call_that_asks_parks_the_run_and_is_made_again_with_the_answer() {
     let tools = || vec![asks("ask", question(), 1, called.clone()), echo()];
     let wait =
         parked(attempt(&delegate(&model, tools(), config()), &book, request(&book, 1)).await);
-    let expected = Parked { key: "a".into(), until_ms: None, question: "Shall I?".into() };
+    let expected = Parked {
+        key: "a".into(),
+        until_ms: None,
+        question: "Shall I?".into(),
+        children: Vec::new(),
+    };
     assert_eq!(wait, expected);
     assert_eq!(book.usage().tool_calls, 1, "the other call has its result");
 

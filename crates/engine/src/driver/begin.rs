@@ -212,9 +212,12 @@ impl Driver<'_> {
         step: Option<Step>,
         rejected: Option<Turn>,
     ) -> Result<Prompt, EngineError> {
+        // Another delegate knows nothing of that conversation, whatever it remembers of its own.
+        let is_handed_over = rejected.is_some() && step != self.session_step;
         let mut prompt = Prompt {
             system: self.plan.system_prompt.clone(),
             task: Arc::clone(&self.task),
+            is_handed_over,
             ..Prompt::default()
         };
         if let Some(turn) = rejected {
@@ -224,8 +227,7 @@ impl Driver<'_> {
         }
         if let Some(rewritten) = self.machine.rewritten_prompt(turn) {
             prompt.rewritten = Some(self.journal.text(rewritten).await?.into());
-        } else if rejected.is_some() && step != self.session_step {
-            // Another delegate knows nothing of that conversation, whatever it remembers of its own.
+        } else if is_handed_over {
             prompt.rewritten = Some(prompt.render(Conversation::Fresh).into());
         }
         Ok(prompt)
