@@ -121,7 +121,8 @@ impl Delegation {
             self.push_append(entries);
         }
         // A note supersedes nothing: the delegate that wrote it is at work.
-        if !is_aside && !(is_note && matches!(self.fold.stage, Stage::Delegated { .. })) {
+        let goes_on = is_note && matches!(self.fold.stage, Stage::Delegated { .. });
+        if !is_aside && !goes_on {
             self.push_pending();
         }
         Ok(Handled::Accepted)

@@ -32,5 +32,6 @@ mod resume;
 mod retry;
 mod revise;
 mod rig;
+mod shift;
 mod store_faults;
 mod wall;

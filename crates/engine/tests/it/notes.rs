@@ -215,6 +215,7 @@ async fn asking(request: Request) -> Played {
             key: "q1".to_owned(),
             until_ms: None,
             question: "which colour?".to_owned(),
+            children: Vec::new(),
         })),
     }
 }
@@ -276,6 +277,7 @@ async fn a_time_that_is_waited_for_ends_the_wait_by_itself() {
                 key: "t".to_owned(),
                 until_ms: Some(started_ms + 20),
                 question: String::new(),
+                children: Vec::new(),
             })),
         }
     });
@@ -386,7 +388,12 @@ async fn a_note_that_is_too_long_is_refused_at_once() {
 fn waiting(key: String, question: String) -> Arc<Playing<impl Fn(Request) -> Asked + Send + Sync>> {
     Playing::new(move |_| {
         let (key, question) = (key.clone(), question.clone());
-        std::future::ready(Err(DelegateError::Parked(Parked { key, until_ms: None, question })))
+        std::future::ready(Err(DelegateError::Parked(Parked {
+            key,
+            until_ms: None,
+            question,
+            children: Vec::new(),
+        })))
     })
 }
 
