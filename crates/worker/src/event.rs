@@ -2,6 +2,7 @@
 
 use probity_core::{Code, Entry, Outcome, RunId};
 use serde::Serialize;
+use tokio::task::JoinError;
 
 /// Told of what a worker does, for logs and screens. It cannot change anything, and holds up the run
 /// that it is told of.
@@ -122,4 +123,17 @@ pub struct Tally {
     pub buried: u64,
     /// Leases lost.
     pub lost: u64,
+}
+
+impl Tally {
+    /// Adds what came of one lease; a task that was cut off is a lease that is lost.
+    pub(crate) fn add(&mut self, held: Result<Self, JoinError>) {
+        let one = held.unwrap_or(Self { leased: 1, lost: 1, ..Self::default() });
+        self.leased += one.leased;
+        self.ended += one.ended;
+        self.left += one.left;
+        self.failed += one.failed;
+        self.buried += one.buried;
+        self.lost += one.lost;
+    }
 }

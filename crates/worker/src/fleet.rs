@@ -115,6 +115,9 @@ impl Fleet {
     /// As [`Engine::post`]; [`FleetError::Queue`] if it was said but the queue could not be asked.
     pub async fn post(&self, run: &RunId, post: &Post) -> Result<Posted, FleetError> {
         let posted = self.engine.post(run, post).await?;
+        // Once is enough, even where the run has a job already. Whoever holds that job follows the log
+        // while the run is driven, and so hears of requests to cancel and of steering by itself; where
+        // it leaves the run to wait, it looks at the log once more behind that.
         let revives = matches!(post, Post::Cancel { .. });
         self.look(run, posted.epoch, revives).await?;
         Ok(posted)
@@ -199,7 +202,7 @@ impl Fleet {
         self.enqueue(&Job::now(run.clone(), pool, epoch)).await
     }
 
-    async fn enqueue(&self, job: &Job) -> Result<Enqueued, QueueError> {
+    pub(crate) async fn enqueue(&self, job: &Job) -> Result<Enqueued, QueueError> {
         let mut tries = 1;
         loop {
             match self.store.enqueue(job.clone()).await {

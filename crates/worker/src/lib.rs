@@ -9,9 +9,19 @@
 //! for. The queue only says that somebody should look; a job that is given out twice or for nothing
 //! changes nothing.
 
+mod drive;
 mod event;
 mod fleet;
+mod heart;
+mod hold;
+mod join;
+mod kin;
+mod kit;
+mod look;
+mod pause;
 mod planner;
+mod sweep;
+mod trouble;
 mod worker;
 
 pub use event::{How, Tally, WorkerEvent, WorkerWatch};

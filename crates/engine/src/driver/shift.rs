@@ -87,6 +87,11 @@ impl Driver<'_> {
             self.journal.stage(blobs);
             self.feed(Input::Woken { answer })?;
         }
+        // A human may have been waited for long enough; nobody waits with the run to find that out.
+        if matches!(self.machine.stage(), Stage::Awaiting { .. }) {
+            self.perform_all().await?;
+            self.feed(Input::Timer)?;
+        }
         Ok(())
     }
 
