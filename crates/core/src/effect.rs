@@ -105,3 +105,17 @@ pub enum Effect {
     /// Append this closing entry and seal the log; answer with [`crate::Input::Sealed`].
     Seal(Entry),
 }
+
+impl Effect {
+    /// Whether it begins something of the run: a reading, a check, a hook, the delegate.
+    #[must_use]
+    pub const fn acts(&self) -> bool {
+        matches!(
+            self,
+            Self::Snapshot { .. }
+                | Self::RunCheck { .. }
+                | Self::CallHook { .. }
+                | Self::Dispatch { .. }
+        )
+    }
+}

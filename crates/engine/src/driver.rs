@@ -7,7 +7,9 @@ mod noting;
 mod overheard;
 mod restore;
 mod shift;
+mod writing;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,16 +25,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content;
 use crate::found::Found;
-use crate::journal::{AppendFailure, Journal};
+use crate::journal::Journal;
 use crate::notebook::Wanted;
 use crate::plan::Decider;
 use crate::work::{Done, Wake, Work, observe_nothing};
 use crate::{Clock, EngineError, Human, Plan};
 use begin::{CheckRun, Dispatch};
 pub use shift::{Rest, Shift};
-
-/// How often an append may be overtaken by what others have to say about the run.
-const MAX_OVERTAKEN: u32 = 64;
+use writing::Written;
 
 /// Drives runs on one store.
 #[derive(Clone)]
@@ -156,6 +156,8 @@ impl Engine {
             task,
             machine,
             journal,
+            effects: VecDeque::new(),
+            held: Vec::new(),
             unwritten: Vec::new(),
             watch,
             cancel,
@@ -182,6 +184,10 @@ struct Driver<'a> {
     task: Arc<str>,
     machine: Delegation,
     journal: Journal,
+    /// What a driver that was overtaken is still to do, before it asks the machine again.
+    effects: VecDeque<Effect>,
+    /// Entries on their way into the log.
+    held: Vec<Entry>,
     /// The inputs whose entries are not in the log yet, each with its time.
     unwritten: Vec<(u64, Input)>,
     watch: &'a dyn Watch,
@@ -241,11 +247,19 @@ impl Driver<'_> {
         }
     }
 
+    /// Performs what the machine asks for. Entries wait for each other as long as nothing is done
+    /// between them, so that they become one append.
     async fn perform_all(&mut self) -> Result<(), EngineError> {
-        while let Some(effect) = self.machine.poll_effect() {
-            self.perform(effect).await?;
+        loop {
+            while let Some(effect) = self.effects.pop_front().or_else(|| self.machine.poll_effect())
+            {
+                self.perform(effect).await?;
+            }
+            if self.held.is_empty() {
+                return Ok(());
+            }
+            self.write().await?;
         }
-        Ok(())
     }
 
     /// Hands an input to the machine.
@@ -279,12 +293,36 @@ impl Driver<'_> {
         match effect {
             Effect::Append(entries) => {
                 self.stop_work().await;
-                self.append(entries).await
+                self.held.extend(entries);
+                return Ok(());
+            }
+            Effect::Snapshot { phase }
+                if let Some(nothing) = observe_nothing(phase, &self.plan) =>
+            {
+                return self.take(Wake::Done(Box::new(nothing))).await;
+            }
+            _ => {}
+        }
+        // What announces an effect is in the log before the effect. Where somebody was faster, the
+        // machine was asked once more and says anew what is to be done.
+        if self.write().await? == Written::Anew {
+            return Ok(());
+        }
+        self.act(effect).await
+    }
+
+    /// Does what the log announces.
+    async fn act(&mut self, effect: Effect) -> Result<(), EngineError> {
+        // Who takes up a run that nobody wants any more does not begin.
+        if effect.acts() && self.machine.cancel_requested().is_some() {
+            return self.take(Wake::Cancel).await;
+        }
+        match effect {
+            Effect::Append(entries) => {
+                self.held.extend(entries);
+                Ok(())
             }
             Effect::Snapshot { phase } => {
-                if let Some(observed) = observe_nothing(phase, &self.plan) {
-                    return self.take(Wake::Done(Box::new(observed))).await;
-                }
                 self.start(Work::observe(phase, &self.plan)).await;
                 Ok(())
             }
@@ -319,26 +357,12 @@ impl Driver<'_> {
             }
             Effect::Seal(entry) => {
                 let at_ms = entry.at_ms;
-                self.append(vec![entry]).await?;
+                self.held.push(entry);
+                self.write().await?;
                 self.machine.handle(at_ms, Input::Sealed)?;
                 Ok(())
             }
         }
-    }
-
-    async fn append(&mut self, mut entries: Vec<Entry>) -> Result<(), EngineError> {
-        for _ in 0..MAX_OVERTAKEN {
-            match self.journal.append(&entries).await {
-                Ok(()) => {
-                    self.unwritten.clear();
-                    entries.iter().for_each(|entry| self.watch.entry(entry));
-                    return Ok(());
-                }
-                Err(AppendFailure::Overtaken) => entries = self.rebase().await?,
-                Err(AppendFailure::Engine(error)) => return Err(error),
-            }
-        }
-        Err(EngineError::Fenced { run: self.plan.run.clone() })
     }
 
     async fn wait(&mut self) -> Result<Wake, EngineError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use probity_core::{CheckIndex, Code, Digest, Fault, HookIndex, Phase, Turn};
 use probity_delegate::{Answered, Delegate, DelegateError, Request};
@@ -11,6 +11,7 @@ use probity_verifier::{
     snapshot,
 };
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 

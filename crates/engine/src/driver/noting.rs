@@ -37,7 +37,8 @@ impl Driver<'_> {
             return Ok(());
         }
         if let Some(Effect::Append(entries)) = self.machine.poll_effect() {
-            self.append(entries).await?;
+            self.held.extend(entries);
+            self.write().await?;
         }
         // A delegate that has gone away meanwhile needs no answer.
         kept.send(()).unwrap_or_default();

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use probity_core::{Effect, Entry};
 use probity_delegate::Said;
 
 use super::Driver;
 use crate::EngineError;
 use crate::content::StoredAnswer;
-use crate::found::Found;
 
 impl Driver<'_> {
     /// Whether somebody wants the run to stop, by whatever way, and that would still change anything.
@@ -24,30 +22,6 @@ impl Driver<'_> {
             self.watch.entry(&entry);
         }
         self.listen().await
-    }
-
-    /// Goes back to what the log holds by now and hands the machine again what the log does not hold.
-    /// Gives what is to be appended then.
-    pub(super) async fn rebase(&mut self) -> Result<Vec<Entry>, EngineError> {
-        if self.journal.is_new() {
-            return Err(EngineError::Exists { run: self.plan.run.clone() });
-        }
-        let heard = self.journal.hear().await?;
-        if heard.is_empty() {
-            return Err(EngineError::Fenced { run: self.plan.run.clone() });
-        }
-        // Not beyond what was heard: what is behind it may be another driver's.
-        self.machine =
-            Found::read_to(&self.engine.store, &self.plan.run, self.journal.len()).await?.machine;
-        for (at_ms, input) in self.unwritten.clone() {
-            self.machine.handle(at_ms, input)?;
-        }
-        heard.iter().for_each(|entry| self.watch.entry(entry));
-        self.listen().await?;
-        match self.machine.poll_effect() {
-            Some(Effect::Append(entries)) => Ok(entries),
-            _ => Err(EngineError::Stuck),
-        }
     }
 
     /// Lets the delegate hear what was said to it since.
