@@ -73,6 +73,34 @@ pub(crate) fn run(command: &mut Command, folder: &Path) -> Result<Ended, BenchEr
     })
 }
 
+/// CPU time of this process so far, in seconds.
+pub(crate) fn own_cpu_s() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(used).unwrap_or_default().as_secs_f64()
+}
+
+/// CPU time of another process so far, in seconds, to a hundredth; 0 if there is none.
+pub(crate) fn cpu_s_of(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which may hold anything, user and system time are the 12th and 13th.
+    let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks = ticks.filter_map(|field| field.parse::<f64>().ok());
+    // The unit of that file is a hundredth of a second on every Linux.
+    ticks.sum::<f64>() / 100.0
+}
+
+/// Bytes of all files below a folder, as far as they can be seen.
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(it) if it.is_dir() => bytes_below(&entry.path()),
+        Ok(it) => it.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
 /// Waits for a child. Its peak memory is what `wait4` says, which is exact, unless that is no more
 /// than this process has had: a child inherits that peak. Then it is the high-water mark that was
 /// last seen.

@@ -5,12 +5,15 @@
 
 pub mod agents;
 mod case;
+pub mod chaos;
 mod claimcheck;
+mod cluster;
 mod cost;
 pub mod episodes;
 mod error;
 mod face;
 pub mod figures;
+pub mod fleet;
 mod machine;
 pub mod matrix;
 mod peer;

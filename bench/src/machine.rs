@@ -60,6 +60,42 @@ pub(crate) fn fsync_ms(folder: &Path) -> Result<f64, BenchError> {
     Ok(ms(median(times)))
 }
 
+/// How free the machine is at this moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, serde::Deserialize)]
+pub(crate) struct Calm {
+    /// Wall time by CPU time of a loop that only counts: 1.0 on a machine that nobody else uses.
+    pub(crate) wall_by_cpu: f64,
+    /// How far that loop comes in a second of CPU time, in millions: it falls where somebody else
+    /// is on the other half of the same core.
+    pub(crate) millions_per_cpu_s: f64,
+    /// The load of the last minute.
+    pub(crate) load: f64,
+}
+
+impl Calm {
+    /// Counts for a tenth of a second of CPU time.
+    pub(crate) fn look() -> Self {
+        let (started, cpu_s) = (Instant::now(), crate::cost::own_cpu_s());
+        let (mut count, mut state) = (0_u64, 1_u64);
+        let spent_s = loop {
+            for _ in 0..100_000 {
+                state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005) ^ count);
+                count += 1;
+            }
+            let spent_s = crate::cost::own_cpu_s() - cpu_s;
+            if spent_s >= 0.1 {
+                break spent_s;
+            }
+        };
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        Self {
+            wall_by_cpu: started.elapsed().as_secs_f64() / spent_s,
+            millions_per_cpu_s: mb(count) / spent_s,
+            load: load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(f64::NAN),
+        }
+    }
+}
+
 fn field(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split_once(':')?.1.trim().to_owned())

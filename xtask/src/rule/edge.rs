@@ -30,7 +30,10 @@ const EDGES: [(&str, &[&str]); 29] = [
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
     ("probity-acp", &["core", "delegate", "sandbox"]),
-    ("probity-agent", &["core", "record", "store", "verifier", "delegate", "chat", "engine"]),
+    (
+        "probity-agent",
+        &["core", "record", "store", "verifier", "delegate", "chat", "engine", "worker"],
+    ),
     ("probity-testkit", &["core", "record", "store", "delegate", "chat", "engine"]),
     (
         "probity",
@@ -100,6 +103,7 @@ const EDGES: [(&str, &[&str]); 29] = [
             "audit",
             "store",
             "store-sqlite",
+            "store-nats",
             "sandbox",
             "egress",
             "verifier",

@@ -1,0 +1,7 @@
+//! `fleet`: what tasks on workers cost, on every store and beside others. See `bench/README.md`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    probity_bench::answer_as_program().unwrap_or_else(probity_bench::fleet::main)
+}
