@@ -1,4 +1,4 @@
-//! Run logs and blobs in one SQLite file: the durable store of one machine.
+//! Run logs, blobs and a queue in one SQLite file: the durable store of one machine.
 //!
 //! The file is in WAL mode, so `-wal` and `-shm` files stand beside it while it is open; copy it
 //! with `sqlite3 FILE ".backup COPY"`, not with `cp`. It must be on a local disk: WAL needs shared
@@ -12,16 +12,30 @@
 //! Several processes may open the same file. Every compare-and-set happens inside `BEGIN
 //! IMMEDIATE`, so it holds between processes as it does inside one.
 //!
+//! A job goes to whoever waits for it in the transaction that makes it due. Processes wake each other:
+//! on Linux by a watch on the `-wal` file, elsewhere they look ten times a second. A lease is kept and
+//! ended through the store that gave it or a clone of it.
+//!
 //! What an acknowledged append survives is the caller's choice: see [`Durability`].
 
+mod append;
+mod bell;
+mod clock;
 mod fault;
+mod held;
+mod inspect;
+mod jobs;
 mod open;
 mod options;
+mod queue;
 mod reader;
 mod request;
 mod schema;
+mod standing;
 mod store;
+mod tend;
 mod writer;
 
+pub use inspect::{Inspection, Jobs, inspect};
 pub use options::{Durability, Options};
 pub use store::SqliteStore;

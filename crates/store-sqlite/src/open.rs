@@ -81,7 +81,7 @@ fn configure_writer(connection: &Connection, options: &Options) -> Result<(), St
             let pages = i64::try_from(max_bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
             connection.pragma_update(None, "max_page_count", pages)?;
         }
-        connection.set_prepared_statement_cache_capacity(16);
+        connection.set_prepared_statement_cache_capacity(64);
         Ok(())
     };
     set().map_err(|error: rusqlite::Error| fault(&error))

@@ -43,20 +43,39 @@ pub struct Options {
     /// pass it fails as on a full disk. `None`: the disk is the bound. The write-ahead log beside
     /// the file is not counted.
     pub max_bytes: Option<u64>,
+    /// How long a lease of the queue lasts without a heartbeat, in milliseconds. 10 000 by default;
+    /// from 1000 to 600 000. Of several processes on one file, each goes by its own.
+    pub lease_ttl_ms: u32,
 }
 
 impl Options {
     /// The longest wait for another process.
     pub const MAX_BUSY_TIMEOUT_MS: u32 = 60_000;
 
+    /// The shortest time of a lease.
+    pub const MIN_LEASE_TTL_MS: u32 = 1000;
+
+    /// The longest time of a lease.
+    pub const MAX_LEASE_TTL_MS: u32 = 600_000;
+
     pub(crate) fn busy_timeout(&self) -> std::time::Duration {
         let bounded_ms = self.busy_timeout_ms.min(Self::MAX_BUSY_TIMEOUT_MS);
+        std::time::Duration::from_millis(bounded_ms.into())
+    }
+
+    pub(crate) fn lease_ttl(&self) -> std::time::Duration {
+        let bounded_ms = self.lease_ttl_ms.clamp(Self::MIN_LEASE_TTL_MS, Self::MAX_LEASE_TTL_MS);
         std::time::Duration::from_millis(bounded_ms.into())
     }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Full, busy_timeout_ms: 5000, max_bytes: None }
+        Self {
+            durability: Durability::Full,
+            busy_timeout_ms: 5000,
+            max_bytes: None,
+            lease_ttl_ms: 10_000,
+        }
     }
 }

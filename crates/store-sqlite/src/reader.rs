@@ -9,9 +9,9 @@ use probity_store::{Cursor, FaultKind, LogState, RunSummary, StoreFault};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::Semaphore;
 
+use crate::append::find;
 use crate::fault::fault;
-use crate::writer::find;
-use crate::{Options, open};
+use crate::{Options, jobs, open};
 
 /// Reads that go on at the same time; the others wait.
 const MAX_READERS: usize = 4;
@@ -124,16 +124,8 @@ pub(crate) fn list(
     )?;
     let rows = query.query_map([below, limit], |row| {
         let (number, len, created_at_ms): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(4)?);
-        let id: String = row.get(1)?;
-        let illegal = |error| {
-            rusqlite::Error::FromSqlConversionFailure(
-                1,
-                rusqlite::types::Type::Text,
-                Box::new(error),
-            )
-        };
         Ok(RunSummary {
-            run: RunId::try_from(id).map_err(illegal)?,
+            run: jobs::run(row, 1)?,
             state: LogState { len: len.cast_unsigned(), sealed: row.get(3)? },
             created_at_ms: created_at_ms.cast_unsigned(),
             cursor: Cursor(number.cast_unsigned()),

@@ -9,9 +9,10 @@ use crate::fault::fault;
 const APPLICATION_ID: i64 = 0x5052_4f42;
 
 /// The schema that this build writes.
-const SCHEMA: i64 = 1;
+pub(crate) const SCHEMA: i64 = 2;
 
-/// The oldest schema whose builds can read what this build writes.
+/// The oldest schema whose builds can read what this build writes. Schema 2 adds the jobs and leaves
+/// runs and blobs as they were, so builds of schema 1 read those.
 const READABLE_FROM: i64 = 1;
 
 const TABLES: &str = "
@@ -38,6 +39,33 @@ const TABLES: &str = "
     ) STRICT;
 ";
 
+/// What schema 2 adds. `state` is one of those in `jobs`; `at_ms` is a time of the wall clock: when a
+/// delay or a lease runs out, or since when the job is put away; `span_ms` is how long the time was
+/// meant to last. One ticket numbers places and leases, so no number comes twice.
+const JOB_TABLES: &str = "
+    CREATE TABLE job (
+        run TEXT NOT NULL PRIMARY KEY,
+        pool TEXT NOT NULL,
+        state INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        lease INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        deliveries INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        span_ms INTEGER NOT NULL,
+        code TEXT,
+        message TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX job_ready ON job (pool, place) WHERE state = 0;
+    CREATE INDEX job_time ON job (at_ms) WHERE state IN (1, 2);
+    CREATE INDEX job_parked ON job (run) WHERE state = 3;
+    CREATE INDEX job_dead ON job (run) WHERE state = 4;
+    CREATE TABLE ticket (
+        next INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO ticket VALUES (1);
+";
+
 /// Refuses another program's file; an empty file is anybody's.
 pub(crate) fn check_ours(connection: &Connection) -> Result<(), StoreFault> {
     let look = || -> rusqlite::Result<bool> {
@@ -50,18 +78,24 @@ pub(crate) fn check_ours(connection: &Connection) -> Result<(), StoreFault> {
     Err(StoreFault::new(FaultKind::CannotOpen, "an SQLite file of another program"))
 }
 
-/// Creates the tables in an empty file, or checks those that are there. Gives the reason why this
+/// Creates the tables in an empty file, upgrades an older file, or checks what is there. Gives the reason why this
 /// build must not write, if there is one.
 pub(crate) fn prepare(connection: &mut Connection) -> Result<Option<StoreFault>, StoreFault> {
     if is_empty(connection).map_err(|error| fault(&error))? {
         create(connection).map_err(|error| fault(&error))?;
     }
     // Whoever lost the race to create the file checks what the winner made.
-    let (version, readable_from): (i64, i64) = connection
-        .query_row("SELECT version, readable_from FROM schema", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .map_err(|error| fault(&error))?;
+    let (mut version, readable_from) = version(connection).map_err(|error| fault(&error))?;
+    if version < SCHEMA {
+        match upgrade(connection).map_err(|error| fault(&error)) {
+            Ok(upgraded) => version = upgraded,
+            // What is there can be read still.
+            Err(fault) if matches!(fault.kind, FaultKind::ReadOnly | FaultKind::Full) => {
+                return Ok(Some(fault));
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
     let newer = || {
         let detail = format!("the file has schema {version}, this build writes schema {SCHEMA}");
         StoreFault::new(FaultKind::Newer, detail)
@@ -83,8 +117,32 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     // Another process may have been faster.
     if is_empty(&transaction)? {
         transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(JOB_TABLES)?;
         transaction.execute("INSERT INTO schema VALUES (?1, ?2)", [SCHEMA, READABLE_FROM])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.commit()
+}
+
+/// Adds what the file lacks, all of it or nothing, and gives the schema that it has then.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<i64> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let (found, _) = version(&transaction)?;
+    if found < SCHEMA {
+        transaction.execute_batch(JOB_TABLES)?;
+        transaction.execute(
+            "UPDATE schema SET version = ?1, readable_from = ?2",
+            [SCHEMA, READABLE_FROM],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(found.max(SCHEMA))
+}
+
+/// The schema of the file, and the oldest one whose builds can read it.
+fn version(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    connection.query_row("SELECT version, readable_from FROM schema", [], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
 }

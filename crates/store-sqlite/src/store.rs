@@ -1,4 +1,4 @@
-//! The provider: the two contracts over one writer thread and a few readers.
+//! The provider: run logs and blobs over one writer thread and a few readers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,20 @@ use probity_store::{
     AppendError, Batch, BlobError, Blobs, Cursor, FaultKind, LogState, ReadError, RunLog,
     RunSummary, StoreFault,
 };
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::queue::MAX_ASKS;
 use crate::reader::{self, Readers, Stored};
 use crate::request::{Append, Put, Request};
 use crate::writer::{QUEUE_REQUESTS, Writer};
 use crate::{Durability, Options, open, schema};
 
-/// How often a follower looks for appends of other processes.
-const FOLLOW_EVERY: Duration = Duration::from_millis(100);
+/// How often a follower looks by itself: the writer, which hears of other processes, may be held up by
+/// one of them.
+const FOLLOW_EVERY: Duration = Duration::from_secs(1);
 
-/// Run logs and blobs in one SQLite file. Clones share one store; the last one to go waits for the
+/// Run logs, blobs and a queue in one SQLite file. Clones share one store; the last one to go waits for the
 /// writer to finish what it was given, and closes the file.
 #[derive(Clone)]
 pub struct SqliteStore {
@@ -36,6 +38,8 @@ struct Shared {
     options: Options,
     readers: Readers,
     committed: watch::Receiver<u64>,
+    /// One for each call for jobs that waits.
+    asks: Semaphore,
     /// Both are there until the drop takes them.
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<JoinHandle<()>>,
@@ -76,16 +80,14 @@ impl SqliteStore {
         let refusal = schema::prepare(&mut connection)?;
         let (requests, queue) = mpsc::channel(QUEUE_REQUESTS);
         let (committed_sender, committed) = watch::channel(0);
-        let writer = Writer { connection, refusal, committed: committed_sender };
-        let thread = std::thread::Builder::new().name("probity-sqlite".to_owned());
-        let writer = thread
-            .spawn(move || writer.serve(queue))
-            .map_err(|error| StoreFault::new(FaultKind::Io, format!("writer thread: {error}")))?;
+        let writer = Writer::new(connection, refusal, committed_sender, options.lease_ttl());
+        let writer = start(writer, queue)?;
         let shared = Shared {
             readers: Readers::new(path.clone(), options),
             path,
             options,
             committed,
+            asks: Semaphore::new(MAX_ASKS),
             requests: Some(requests),
             writer: Some(writer),
         };
@@ -105,10 +107,34 @@ impl SqliteStore {
     }
 
     /// Hands a request over; `Err` if the writer is gone, and then nothing was stored.
-    async fn send(&self, request: Request) -> Result<(), StoreFault> {
+    pub(crate) async fn send(&self, request: Request) -> Result<(), StoreFault> {
         let closed = || StoreFault::new(FaultKind::Closed, "the writer thread is gone");
         let requests = self.shared.requests.as_ref().ok_or_else(closed)?;
         requests.send(request).await.map_err(|_| closed())
+    }
+
+    /// Hands a request over if there is room for it.
+    pub(crate) fn try_send(&self, request: Request) {
+        if let Some(requests) = &self.shared.requests {
+            drop(requests.try_send(request));
+        }
+    }
+
+    /// Runs one read on a connection of its own.
+    pub(crate) async fn read<T, F>(&self, read: F) -> Result<T, StoreFault>
+    where
+        T: Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.shared.readers.with(read).await
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    pub(crate) fn asks(&self) -> &Semaphore {
+        &self.shared.asks
     }
 
     async fn log_state(&self, run: &RunId) -> Result<Option<LogState>, ReadError> {
@@ -117,8 +143,32 @@ impl SqliteStore {
     }
 }
 
+/// Starts the thread that writes. It has a small runtime of its own, so that it can wait for requests,
+/// for the bell and for the time at once.
+fn start(writer: Writer, queue: mpsc::Receiver<Request>) -> Result<JoinHandle<()>, StoreFault> {
+    let cannot =
+        |error: std::io::Error| StoreFault::new(FaultKind::Io, format!("writer thread: {error}"));
+    let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name("probity-sqlite".to_owned());
+    let thread = thread.spawn(move || {
+        match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => {
+                drop(ready.send(Ok(())));
+                runtime.block_on(writer.serve(queue));
+            }
+            Err(error) => drop(ready.send(Err(error))),
+        }
+    });
+    let thread = thread.map_err(cannot)?;
+    match is_ready.recv() {
+        Ok(Ok(())) => Ok(thread),
+        Ok(Err(error)) => Err(cannot(error)),
+        Err(_) => Err(StoreFault::new(FaultKind::Closed, "the writer thread stopped at once")),
+    }
+}
+
 /// The request was taken and no answer came.
-fn unanswered() -> StoreFault {
+pub(crate) fn unanswered() -> StoreFault {
     StoreFault::new(FaultKind::Closed, "the writer thread stopped before it answered")
 }
 

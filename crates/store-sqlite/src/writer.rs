@@ -1,14 +1,19 @@
 //! The one thread that writes: groups what waits, commits once, answers all.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use probity_core::Digest;
-use probity_store::{AppendError, FaultKind, LogState, StoreFault};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use probity_store::{AppendError, Enqueued, FaultKind, Lease, StoreFault};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, watch};
 
+use crate::append::{append, put_blob};
+use crate::bell::Bell;
+use crate::clock::Moment;
 use crate::fault::fault;
-use crate::request::{Append, Put, Request};
+use crate::held::Held;
+use crate::jobs::Jobs;
+use crate::request::{Asked, Change, Request};
 
 /// Requests that may wait; a caller beyond that waits to be let in.
 pub(crate) const QUEUE_REQUESTS: usize = 256;
@@ -18,19 +23,55 @@ const GROUP_BYTES: usize = 16 * 1024 * 1024;
 
 /// Everything the thread owns.
 pub(crate) struct Writer {
-    pub(crate) connection: Connection,
+    pub(super) connection: Connection,
     /// Why nothing may be written, if so.
-    pub(crate) refusal: Option<StoreFault>,
-    /// Counts commits, so that followers wake.
-    pub(crate) committed: watch::Sender<u64>,
+    pub(super) refusal: Option<StoreFault>,
+    /// Counts commits, of other processes as far as they are noticed too, so that followers wake.
+    pub(super) committed: watch::Sender<u64>,
+    pub(super) bell: Bell,
+    pub(super) lease_ttl: Duration,
+    /// Leases that this store gave.
+    pub(super) held: Held,
+    /// Calls for jobs that wait, in the order in which they came.
+    pub(super) asks: Vec<Asked>,
+    /// Leases that were given to somebody who was gone.
+    pub(super) unclaimed: Vec<Lease>,
+    /// When to look at the queue again; `None` if nothing there has a time.
+    pub(super) look_at: Option<Instant>,
+    /// The latest that the wall clock has shown; before the first look, later than anything.
+    pub(super) latest_ms: i64,
+    /// SQLite's number of the state of the file, which changes with commits of others.
+    pub(super) version: i64,
 }
 
 /// What became of one request inside a transaction that went through.
 enum Answer {
-    Appended(u64),
+    Appended(Result<u64, AppendError>),
     Put(Digest),
-    /// Refused by what the log holds; wrote nothing.
-    Refused(AppendError),
+    Enqueued(Enqueued),
+    Changed(bool),
+}
+
+/// What one transaction is to do.
+struct Plan<'w> {
+    group: &'w [Request],
+    /// Calls to serve behind the requests.
+    asks: &'w [Asked],
+    unclaimed: &'w [Lease],
+    held: &'w Held,
+    lease_ttl: Duration,
+    now: Moment,
+    /// Whether the wall clock shows less than it did.
+    is_set_back: bool,
+    is_of_queue: bool,
+}
+
+/// What a transaction came to.
+struct Done {
+    answers: Vec<Answer>,
+    /// For each call that waits, where calls were served.
+    leases: Vec<Vec<Lease>>,
+    now: Moment,
 }
 
 /// What became of a transaction that did not go through.
@@ -41,59 +82,193 @@ struct Failure {
 }
 
 impl Writer {
+    pub(crate) fn new(
+        connection: Connection,
+        refusal: Option<StoreFault>,
+        committed: watch::Sender<u64>,
+        lease_ttl: Duration,
+    ) -> Self {
+        let bell = Bell::of(connection.path());
+        Self {
+            connection,
+            refusal,
+            committed,
+            bell,
+            lease_ttl,
+            held: Held::default(),
+            asks: Vec::new(),
+            unclaimed: Vec::new(),
+            look_at: None,
+            latest_ms: i64::MAX,
+            version: 0,
+        }
+    }
+
     /// Serves until the last sender is gone and the queue is empty.
-    pub(crate) fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
-        while let Some(first) = queue.blocking_recv() {
-            let group = drain(first, &mut queue);
+    pub(crate) async fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
+        let mut listener = self.bell.listen();
+        loop {
+            let wake_at = self.wake_at(Instant::now() + listener.look_every());
+            tokio::select! {
+                biased;
+                first = queue.recv() => match first {
+                    Some(first) => self.settle_group(first, &mut queue),
+                    None => return,
+                },
+                () = listener.rung() => {}
+                () = tokio::time::sleep_until(wake_at.into()) => {}
+            }
+            self.tend();
+        }
+    }
+
+    fn settle_group(&mut self, first: Request, queue: &mut mpsc::Receiver<Request>) {
+        let mut group = Vec::new();
+        for request in drain(first, queue) {
+            match request {
+                Request::Lease(asked) => match &self.refusal {
+                    Some(refusal) => drop(asked.reply.send(Err(refusal.clone()))),
+                    None => {
+                        self.asks.push(asked);
+                        self.look_at = Some(Instant::now());
+                    }
+                },
+                Request::GiveBack(leases) => self.take_back(leases),
+                request => group.push(request),
+            }
+        }
+        if !group.is_empty() {
             self.settle(group);
         }
     }
 
     fn settle(&mut self, group: Vec<Request>) {
-        if let Some(refusal) = self.refusal.clone() {
-            let failure = Failure { fault: refusal, at_commit: false };
-            group.into_iter().for_each(|request| fail(request, &failure));
-            return;
+        // Whoever waits for a job gets it in the transaction that makes it due.
+        let with_asks = !self.asks.is_empty() && group.iter().any(Request::is_of_queue);
+        if with_asks {
+            match self.commit(&group, true) {
+                Ok(done) => return self.reply(group, done),
+                Err(failure) if failure.at_commit => {
+                    self.fail_asks(&failure.fault);
+                    return group.into_iter().for_each(|request| fail(request, &failure));
+                }
+                // Who asks shall not fail who writes, nor the other way round.
+                Err(_) => self.look_at = Some(Instant::now()),
+            }
         }
-        match self.commit(&group) {
-            Ok(answers) => self.reply(group, answers),
+        self.settle_writes(group);
+    }
+
+    fn settle_writes(&mut self, group: Vec<Request>) {
+        match self.commit(&group, false) {
+            Ok(done) => self.reply(group, done),
             Err(failure) if failure.at_commit || group.len() == 1 => {
                 group.into_iter().for_each(|request| fail(request, &failure));
             }
             // One request broke the transaction of all: find out which, one by one.
-            Err(_) => group.into_iter().for_each(|request| self.settle(vec![request])),
+            Err(_) => group.into_iter().for_each(|request| self.settle_writes(vec![request])),
         }
     }
 
-    fn reply(&self, group: Vec<Request>, answers: Vec<Answer>) {
-        self.committed.send_modify(|count| *count = count.wrapping_add(1));
-        for (request, answer) in group.into_iter().zip(answers) {
-            // Whoever went away meanwhile reads the log.
-            match (request, answer) {
-                (Request::Append { reply, .. }, Answer::Appended(len)) => drop(reply.send(Ok(len))),
-                (Request::Append { reply, .. }, Answer::Refused(error)) => {
-                    drop(reply.send(Err(error)));
-                }
-                (Request::Put { reply, .. }, Answer::Put(digest)) => drop(reply.send(Ok(digest))),
-                (Request::Append { .. }, Answer::Put(_))
-                | (Request::Put { .. }, Answer::Appended(_) | Answer::Refused(_)) => {}
+    /// Lets times run out and serves the calls that wait. False if it could not.
+    pub(super) fn serve_asks(&mut self) -> bool {
+        match self.commit(&[], true) {
+            Ok(done) => {
+                self.reply(Vec::new(), done);
+                true
+            }
+            Err(failure) => {
+                // What is unclaimed runs out.
+                self.unclaimed.clear();
+                self.fail_asks(&failure.fault);
+                false
             }
         }
     }
 
+    fn reply(&mut self, group: Vec<Request>, done: Done) {
+        self.committed.send_modify(|count| *count = count.wrapping_add(1));
+        if group.is_empty() || !group.iter().all(Request::is_quiet) {
+            self.bell.ring();
+        }
+        let until = done.now.instant + self.lease_ttl;
+        for (request, answer) in group.into_iter().zip(done.answers) {
+            // Whoever went away meanwhile reads the log.
+            match (request, answer) {
+                (Request::Append { reply, .. }, Answer::Appended(result)) => {
+                    drop(reply.send(result));
+                }
+                (Request::Put { reply, .. }, Answer::Put(digest)) => drop(reply.send(Ok(digest))),
+                (Request::Enqueue { reply, .. }, Answer::Enqueued(enqueued)) => {
+                    drop(reply.send(Ok(enqueued)));
+                }
+                (Request::Change { work, reply }, Answer::Changed(is_made)) => {
+                    match &work {
+                        Change::Heartbeat(lease) if is_made => self.held.keep(lease, until),
+                        Change::Heartbeat(lease) | Change::End(lease, _) => self.held.forget(lease),
+                        Change::Revive(_) | Change::Discard(_) => {}
+                    }
+                    drop(reply.send(Ok(is_made)));
+                }
+                _ => {}
+            }
+        }
+        self.hand_out(done.leases, until, done.now.instant);
+        // What is due next may be something else now.
+        self.look_at = Some(done.now.instant);
+    }
+
+    fn hand_out(&mut self, leases: Vec<Vec<Lease>>, until: Instant, now: Instant) {
+        let asks = std::mem::take(&mut self.asks);
+        let mut leases = leases.into_iter();
+        for asked in asks {
+            let leases = leases.next().unwrap_or_default();
+            if leases.is_empty() {
+                self.asks.push(asked);
+                continue;
+            }
+            for lease in &leases {
+                self.held.give(lease, until, now);
+            }
+            if let Err(Ok(leases)) = asked.reply.send(Ok(leases)) {
+                self.take_back(leases);
+            }
+        }
+    }
+
+    fn take_back(&mut self, leases: Vec<Lease>) {
+        leases.iter().for_each(|lease| self.held.forget(lease));
+        self.unclaimed.extend(leases);
+    }
+
+    pub(super) fn fail_asks(&mut self, fault: &StoreFault) {
+        for asked in self.asks.drain(..) {
+            drop(asked.reply.send(Err(fault.clone())));
+        }
+    }
+
     /// One transaction. Dropped before its commit, it is rolled back.
-    fn commit(&mut self, group: &[Request]) -> Result<Vec<Answer>, Failure> {
+    fn commit(&mut self, group: &[Request], with_asks: bool) -> Result<Done, Failure> {
+        if let Some(refusal) = self.refusal.clone() {
+            return Err(Failure { fault: refusal, at_commit: false });
+        }
         let before = |error: rusqlite::Error| Failure { fault: fault(&error), at_commit: false };
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(before)?;
-        let answers: rusqlite::Result<Vec<Answer>> = group
-            .iter()
-            .map(|request| match request {
-                Request::Append { work, .. } => append(&transaction, work),
-                Request::Put { work, .. } => put(&transaction, work),
-            })
-            .collect();
-        let answers = answers.map_err(before)?;
+        // After the wait for other writers.
+        let now = Moment::now();
+        let plan = Plan {
+            group,
+            asks: if with_asks { &self.asks } else { &[] },
+            unclaimed: if with_asks { &self.unclaimed } else { &[] },
+            held: &self.held,
+            lease_ttl: self.lease_ttl,
+            now,
+            is_set_back: now.wall_ms < self.latest_ms,
+            is_of_queue: with_asks || group.iter().any(Request::is_of_queue),
+        };
+        let is_of_queue = plan.is_of_queue;
+        let done = plan.carry_out(&transaction).map_err(before)?;
         transaction.commit().map_err(|error| {
             let fault = fault(&error);
             // On a full disk the commit frame, which is written last, is not there: nothing is
@@ -101,7 +276,77 @@ impl Writer {
             let at_commit = fault.kind != FaultKind::Full;
             Failure { fault, at_commit }
         })?;
-        Ok(answers)
+        if with_asks {
+            self.unclaimed.clear();
+        }
+        if is_of_queue {
+            self.latest_ms = now.wall_ms;
+        }
+        Ok(done)
+    }
+}
+
+impl Plan<'_> {
+    fn carry_out(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Done> {
+        let mut jobs = None;
+        if self.is_of_queue {
+            let mut opened = Jobs::open(transaction, self.now, self.lease_ttl)?;
+            if self.is_set_back {
+                opened.begin_anew()?;
+            }
+            jobs = Some(opened);
+        }
+        let mut answers = Vec::with_capacity(self.group.len());
+        for request in self.group {
+            answers.push(match (request, &mut jobs) {
+                (Request::Append { work, .. }, _) => {
+                    Answer::Appended(append(transaction, work, self.now)?)
+                }
+                (Request::Put { work, .. }, _) => {
+                    put_blob(transaction, &work.digest, &work.bytes)?;
+                    Answer::Put(work.digest)
+                }
+                (Request::Enqueue { work, .. }, Some(jobs)) => {
+                    Answer::Enqueued(jobs.enqueue(work)?)
+                }
+                (Request::Change { work, .. }, Some(jobs)) => {
+                    Answer::Changed(self.change(jobs, work)?)
+                }
+                // The queue is open for those, and the others are not in a group.
+                (Request::Enqueue { .. } | Request::Change { .. }, None)
+                | (Request::Lease(_) | Request::GiveBack(_), _) => Answer::Changed(false),
+            });
+        }
+        let mut leases = Vec::with_capacity(self.asks.len());
+        if let Some(mut jobs) = jobs {
+            for lease in self.unclaimed {
+                if let Some(ticket) = Held::ticket(lease) {
+                    jobs.give_back(lease, ticket)?;
+                }
+            }
+            for asked in self.asks {
+                // Nobody takes what is given to somebody who is gone.
+                let is_gone = asked.reply.is_closed();
+                leases.push(if is_gone { Vec::new() } else { jobs.lease(&asked.ask)? });
+            }
+            jobs.close()?;
+        }
+        Ok(Done { answers, leases, now: self.now })
+    }
+
+    fn change(&self, jobs: &mut Jobs<'_>, change: &Change) -> rusqlite::Result<bool> {
+        match change {
+            Change::Heartbeat(lease) => match self.held.live(lease, self.now.instant) {
+                Some(ticket) => jobs.heartbeat(lease, ticket),
+                None => Ok(false),
+            },
+            Change::End(lease, end) => match self.held.live(lease, self.now.instant) {
+                Some(ticket) => jobs.end(lease, ticket, end),
+                None => Ok(false),
+            },
+            Change::Revive(run) => jobs.revive(run),
+            Change::Discard(run) => jobs.discard(run),
+        }
     }
 }
 
@@ -124,75 +369,9 @@ fn fail(request: Request, failure: &Failure) {
         }
         Request::Append { reply, .. } => drop(reply.send(Err(AppendError::Unavailable(fault)))),
         Request::Put { reply, .. } => drop(reply.send(Err(fault.into()))),
+        Request::Enqueue { reply, .. } => drop(reply.send(Err(fault))),
+        Request::Change { reply, .. } => drop(reply.send(Err(fault))),
+        Request::Lease(asked) => drop(asked.reply.send(Err(fault))),
+        Request::GiveBack(_) => {}
     }
-}
-
-fn append(transaction: &Transaction<'_>, work: &Append) -> rusqlite::Result<Answer> {
-    let found = find(transaction, work.run.as_str())?;
-    let state = found.map(|(_, state)| state).unwrap_or_default();
-    if state.sealed {
-        return Ok(Answer::Refused(AppendError::Sealed { len: state.len }));
-    }
-    if state.len != work.expected_len {
-        let (expected, actual) = (work.expected_len, state.len);
-        return Ok(Answer::Refused(AppendError::Conflict { expected, actual }));
-    }
-    let len = state.len + work.batch.records.len() as u64;
-    let number = match found {
-        Some((number, _)) => {
-            let mut update = transaction
-                .prepare_cached("UPDATE run SET len = ?2, sealed = ?3 WHERE number = ?1")?;
-            update.execute(params![number, len.cast_signed(), work.batch.seal])?;
-            number
-        }
-        None => {
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO run (id, len, sealed, created_at_ms) VALUES (?1, ?2, ?3, ?4)",
-            )?;
-            let id = work.run.as_str();
-            insert.insert(params![id, len.cast_signed(), work.batch.seal, now_ms()])?
-        }
-    };
-    for (digest, bytes) in &work.batch.blobs {
-        put_blob(transaction, digest, bytes)?;
-    }
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO record (run, seq, bytes) VALUES (?1, ?2, ?3)")?;
-    for (seq, record) in (state.len..).zip(&work.batch.records) {
-        insert.execute(params![number, seq.cast_signed(), record])?;
-    }
-    Ok(Answer::Appended(len))
-}
-
-fn put(transaction: &Transaction<'_>, work: &Put) -> rusqlite::Result<Answer> {
-    put_blob(transaction, &work.digest, &work.bytes)?;
-    Ok(Answer::Put(work.digest))
-}
-
-fn put_blob(transaction: &Transaction<'_>, digest: &Digest, bytes: &[u8]) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO blob (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
-    )?;
-    insert.execute(params![digest.as_bytes().as_slice(), bytes])?;
-    Ok(())
-}
-
-/// The run's number in the file, and where its log stands.
-pub(crate) fn find(
-    connection: &Connection,
-    run: &str,
-) -> rusqlite::Result<Option<(i64, LogState)>> {
-    let mut query =
-        connection.prepare_cached("SELECT number, len, sealed FROM run WHERE id = ?1")?;
-    let row = query.query_row([run], |row| {
-        let len: i64 = row.get(1)?;
-        Ok((row.get(0)?, LogState { len: len.cast_unsigned(), sealed: row.get(2)? }))
-    });
-    row.optional()
-}
-
-/// A clock before 1970 reads as 0.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use probity_core::{Digest, RunId};
 use probity_record::blob_digest;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::limits::{MAX_BLOB_BYTES, MAX_DELAY, MAX_PAGE_RUNS, MAX_READ_BYTES};
 use crate::{
@@ -39,6 +40,9 @@ struct Shared {
     /// Wakes whoever waits for a job, in the same way.
     queued: Notify,
     lease_ttl: Duration,
+    /// When the store was made, and what the clock of the machine said then, in milliseconds since the
+    /// Unix epoch.
+    made: (Instant, u64),
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +88,7 @@ impl MemoryStore {
             jobs: Mutex::default(),
             queued: Notify::new(),
             lease_ttl: lease_ttl.clamp(Duration::from_millis(1), MAX_DELAY),
+            made: (Instant::now(), wall_ms()),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -91,6 +96,12 @@ impl MemoryStore {
     /// The lock is held for short, panic-free stretches only; each leaves the state whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The clock of the store: it starts with that of the machine and goes on with tokio's.
+    fn now_ms(&self) -> u64 {
+        let (made, made_ms) = self.shared.made;
+        made_ms.saturating_add(u64::try_from(made.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
     fn log_state(&self, run: &RunId) -> Option<LogState> {
@@ -107,7 +118,8 @@ impl RunLog for MemoryStore {
         batch: Batch,
     ) -> Result<u64, AppendError> {
         batch.check()?;
-        let len = self.lock().append(run, expected_len, batch)?;
+        let now_ms = self.now_ms();
+        let len = self.lock().append(run, expected_len, batch, now_ms)?;
         self.shared.appended.notify_waiters();
         Ok(len)
     }
@@ -206,7 +218,13 @@ impl Blobs for MemoryStore {
 }
 
 impl State {
-    fn append(&mut self, run: &RunId, expected: u64, batch: Batch) -> Result<u64, AppendError> {
+    fn append(
+        &mut self,
+        run: &RunId,
+        expected: u64,
+        batch: Batch,
+        now_ms: u64,
+    ) -> Result<u64, AppendError> {
         let now = self.logs.get(run).map(Log::state).unwrap_or_default();
         if now.sealed {
             return Err(AppendError::Sealed { len: now.len });
@@ -220,7 +238,7 @@ impl State {
         let number = self.created.len() as u64;
         let log = self.logs.entry(run.clone()).or_insert_with(|| {
             self.created.insert(number, run.clone());
-            Log { records: Vec::new(), sealed: false, created_at_ms: now_ms() }
+            Log { records: Vec::new(), sealed: false, created_at_ms: now_ms }
         });
         log.records.extend(batch.records);
         log.sealed = batch.seal;
@@ -229,7 +247,7 @@ impl State {
 }
 
 /// A clock before 1970 reads as 0.
-fn now_ms() -> u64 {
+fn wall_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -38,7 +38,7 @@ pub trait Queue: Send + Sync {
     /// over for ever.
     ///
     /// A call that is dropped before it answers may have leased jobs, which come back when their
-    /// leases run out.
+    /// leases run out, or sooner.
     ///
     /// # Errors
     /// [`QueueError::Rejected`] if it asks for no pool or for no job; [`QueueError::Unavailable`] if

@@ -3,11 +3,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use probity_core::{Digest, Entry, Event, Policy, RunId, Turn, Usage};
 use probity_record::{Chain, blob_digest, submission_id};
-use probity_store::{AppendError, Batch, RunLog, read_run};
+use probity_store::{AppendError, Batch, Queue, RunLog, read_run};
 use probity_store_sqlite::{Options, SqliteStore};
+
+use crate::queue::ask;
 
 const ROLE: &str = "PROBITY_TEST_CHILD_ROLE";
 const PATH: &str = "PROBITY_TEST_CHILD_PATH";
@@ -65,12 +68,18 @@ fn other_process() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let path = std::env::var_os(PATH).unwrap();
     let name = std::env::var(NAME).unwrap();
-    let store = SqliteStore::open(path, Options::default()).unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let options = Options { lease_ttl_ms: 1000, ..Options::default() };
+    let store = SqliteStore::open(path, options).unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         match role.as_str() {
             "append-for-ever" => append_for_ever(&store, &name).await,
             "win" => win(&store, &name).await,
+            "work" => work(&store).await,
+            "work-slowly" => work_slowly(&store).await,
+            "hold" => hold(&store).await,
+            "echo" => echo(&store).await,
             other => panic!("no role `{other}`"),
         }
     });
@@ -123,6 +132,7 @@ fn batch(chain: &mut Chain, number: u64) -> Batch {
                 checks: Vec::new(),
                 hooks: Vec::new(),
                 terms: None,
+                parent: None,
             }
         } else {
             claim(chain, batch.add_blob(content(chain.run(), seq)))
@@ -171,4 +181,64 @@ async fn win(store: &SqliteStore, name: &str) {
     }
     // What this process reads holds what the others wrote.
     assert!(read_run(store, &run).await.unwrap().len() >= won);
+}
+
+/// Leases and settles until nothing has come for a while, and says what it did and how often that was
+/// delivered.
+async fn work(store: &SqliteStore) {
+    say("ready");
+    loop {
+        let leases = store.lease(&ask(3, Duration::from_secs(2))).await.unwrap();
+        if leases.is_empty() {
+            return;
+        }
+        for lease in leases {
+            store.settle(&lease).await.unwrap();
+            say(&format!("done {} {}", lease.run, lease.deliveries));
+        }
+    }
+}
+
+/// Leases several and settles one after the other, until it is killed.
+async fn work_slowly(store: &SqliteStore) {
+    loop {
+        for lease in store.lease(&ask(5, Duration::from_secs(60))).await.unwrap() {
+            if store.settle(&lease).await.is_ok() {
+                say(&format!("done {}", lease.run));
+            }
+        }
+    }
+}
+
+/// Leases ten, settles four and holds six until it is killed.
+async fn hold(store: &SqliteStore) {
+    let mut leases = Vec::new();
+    while leases.len() < 10 {
+        leases.extend(store.lease(&ask(10, Duration::from_secs(60))).await.unwrap());
+    }
+    for lease in leases.drain(..4) {
+        store.settle(&lease).await.unwrap();
+        say(&format!("settled {}", lease.run));
+    }
+    for lease in &leases {
+        say(&format!("held {}", lease.run));
+    }
+    loop {
+        for lease in &leases {
+            store.heartbeat(lease).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Leases one job after the other and says when, in microseconds of the wall clock.
+async fn echo(store: &SqliteStore) {
+    say("ready");
+    loop {
+        for lease in store.lease(&ask(1, Duration::from_secs(60))).await.unwrap() {
+            let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            say(&format!("{} {}", lease.run, at.as_micros()));
+            store.settle(&lease).await.unwrap();
+        }
+    }
 }

@@ -8,4 +8,7 @@ mod crash;
 mod faults;
 mod file;
 mod group;
+mod measure;
 mod processes;
+mod queue;
+mod upgrade;

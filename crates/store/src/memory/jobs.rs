@@ -9,8 +9,6 @@ use tokio::time::Instant;
 use crate::limits::{MAX_DELAY, MAX_LEASES};
 use crate::{Ask, Cause, DeadJob, Enqueued, Job, Lease, LeaseError, ParkedJob, Pool, Standing};
 
-use super::now_ms;
-
 /// When, then in which order: what is due first comes first.
 type Turn = (Instant, u64);
 
@@ -112,7 +110,13 @@ impl Jobs {
         Ok(())
     }
 
-    pub(super) fn end(&mut self, lease: &Lease, end: End, now: Instant) -> Result<(), LeaseError> {
+    pub(super) fn end(
+        &mut self,
+        lease: &Lease,
+        end: End,
+        now: Instant,
+        now_ms: u64,
+    ) -> Result<(), LeaseError> {
         self.expire(now);
         self.held(lease)?;
         let Some(mut entry) = self.entries.remove(&lease.run) else { return Ok(()) };
@@ -123,10 +127,10 @@ impl Jobs {
                 self.wait(lease.run.clone(), entry.pool, entry.epoch, entry.deliveries, due);
                 return Ok(());
             }
-            End::Park => entry.place = Place::Parked { since_ms: now_ms() },
+            End::Park => entry.place = Place::Parked { since_ms: now_ms },
             End::Bury(cause) => {
                 let cause = Cause::new(cause.code, cause.message);
-                entry.place = Place::Dead { cause, since_ms: now_ms() };
+                entry.place = Place::Dead { cause, since_ms: now_ms };
             }
         }
         self.entries.insert(lease.run.clone(), entry);

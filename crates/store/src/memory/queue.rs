@@ -27,7 +27,7 @@ impl MemoryStore {
     }
 
     fn end(&self, lease: &Lease, end: End) -> Result<(), LeaseError> {
-        let ended = self.jobs().end(lease, end, Instant::now());
+        let ended = self.jobs().end(lease, end, Instant::now(), self.now_ms());
         self.shared.queued.notify_waiters();
         ended
     }

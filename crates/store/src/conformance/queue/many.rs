@@ -139,7 +139,7 @@ pub async fn a_thousand_jobs_are_done_once_each(queue: &impl QueueProvider) {
     }
     let ended = tokio::time::timeout(LONG * 2, tasks.join_all()).await;
     assert!(ended.is_ok(), "{} of {JOBS} are done", done.lock().unwrap().len());
-    let done = done.lock().unwrap();
+    let done = std::mem::take(&mut *done.lock().unwrap());
     let distinct: BTreeSet<&RunId> = done.iter().collect();
     assert_eq!((done.len(), distinct.len()), (JOBS, JOBS));
     assert_eq!(queue.standing(&run("thousand-0")).await, Ok(None));
