@@ -1,6 +1,6 @@
 //! Run logs and bundles.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use probity_audit::{
     BundlePolicy, Inclusion, LogAuditor, LogPolicy, NoContent, audit_bundle, redact_bundle,
@@ -19,7 +19,7 @@ pub(crate) fn run_log(bytes: &[u8]) {
 
 /// The logs of the museum.
 pub(crate) fn log_seeds() -> Vec<Vec<u8>> {
-    ["records/1.0", "records/1.1", "records/1.2"].into_iter().flat_map(samples).collect()
+    ["1.0", "1.1", "1.2", "1.3"].map(|it| format!("records/{it}")).iter().flat_map(samples).collect()
 }
 
 /// Audits a proof bundle, and takes its content out.
@@ -38,7 +38,7 @@ pub(crate) fn bundle_seeds() -> Vec<Vec<u8>> {
     samples("bundles/1.0")
 }
 
-fn samples(folder: &str) -> Vec<Vec<u8>> {
+fn samples(folder: impl AsRef<Path>) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(folder);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -25,6 +25,7 @@ impl Fold {
             for progress in &mut current.progress {
                 later(&mut progress.since_ms);
                 later(&mut progress.started_ms);
+                later(&mut progress.finished_ms);
             }
         }
     }

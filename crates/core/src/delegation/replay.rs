@@ -108,7 +108,8 @@ impl Delegation {
     }
 }
 
-/// `last_ms` is the time of the entry before that anything could follow. What follows of itself at that time belongs to the same
+/// `last_ms` is the time of the last entry that anything could follow. What follows of itself at that
+/// time belongs to the same
 /// append, so nothing else may stand in its place; what only became due later may be overtaken by an
 /// input.
 fn admit(

@@ -2,7 +2,8 @@
 
 use probity_core::{
     Charter, CheckDecl, Delegation, Feature, HookDecl, HookPoint, MAX_CHECK_MS, MAX_CHECKS,
-    MAX_FEATURES, MAX_RUNGS, MAX_WALL_MS, OpenError, Policy, PolicyError, Rung, Step, Subject,
+    MAX_FEATURES, MAX_RUNGS, MAX_WALL_MS, OpenError, Policy, PolicyError, RunId, Rung, Step,
+    Subject,
 };
 
 use crate::rig::{claim_check, claim_checks, code, d, hook, hook_check, human_check, world_check};
@@ -144,6 +145,23 @@ fn the_bounds_of_terms() {
         opened(&|terms| terms.features = vec![feature; MAX_FEATURES + 1]),
         refused("features", features + 1, features)
     );
+}
+
+/// A run may wait for any other, never for itself.
+#[test]
+fn a_run_is_not_its_own_parent() {
+    for parent in [None, Some("r"), Some("R"), Some("run-0")] {
+        let parent = parent.map(|parent| parent.parse().unwrap());
+        let charter = Charter { parent: parent.clone(), ..checks(vec![]) };
+        assert_eq!(charter.validate(), Ok(()));
+        let run: RunId = "r".parse().unwrap();
+        let opened = Delegation::open(0, run.clone(), d(1), charter);
+        if parent.as_ref() == Some(&run) {
+            assert_eq!(opened, Err(OpenError::OwnParent { run }));
+        } else {
+            assert_eq!(opened.unwrap().parent(), parent.as_ref());
+        }
+    }
 }
 
 /// The first thing that is wrong is the one that is told, and it is told in words.

@@ -41,13 +41,14 @@ fn events() -> Vec<Event> {
         hook_check("redact"),
         human_check("kim"),
     ];
-    let opened = |policy, hooks, terms| Event::RunOpened {
+    let opened = |policy, hooks, terms, parent: Option<&str>| Event::RunOpened {
         run: "Run_1-a".parse().unwrap(),
         request: d(1),
         policy,
         checks: checks.clone(),
         hooks,
         terms,
+        parent: parent.map(|parent| parent.parse().unwrap()),
     };
     let finished = |finding| Event::CheckFinished {
         check: CheckIndex(1),
@@ -83,9 +84,9 @@ fn events() -> Vec<Event> {
         waived,
     };
     let mut events = vec![
-        opened(policy, every_point(), Some(full_terms())),
-        opened(Policy::default(), vec![], None),
-        opened(Policy::default(), vec![], Some(terms())),
+        opened(policy, every_point(), Some(full_terms()), Some("Run_1-b")),
+        opened(Policy::default(), vec![], None, None),
+        opened(Policy::default(), vec![], Some(terms()), None),
         Event::WorldObserved { phase: Phase::Before, manifest: d(5), judge: d(6) },
         Event::WorldUnreadable { phase: Phase::After, code: code("too_large"), detail: d(7) },
         Event::CheckStarted { phase: Phase::After, check: CheckIndex(0), tries: 2 },
@@ -130,6 +131,14 @@ fn events() -> Vec<Event> {
         cut_off,
         merged,
         Event::RunResumed { interruptions: 1 },
+        Event::LeaseTaken {
+            epoch: 9_007_199_254_740_991,
+            worker: "Worker_1-a".parse().unwrap(),
+            interruptions: 2,
+        },
+        Event::RunReleased,
+        Event::CancelRequested { by: d(26) },
+        Event::Steered { content: d(27) },
         Event::Escalated { instead_of: Outcome::Rejected, code: code("forbidden") },
         answered(Answer::Reject),
         answered(Answer::Waive),
@@ -190,7 +199,7 @@ fn entries() -> Vec<Entry> {
 #[test]
 fn every_kind_of_event_is_here() {
     let names: std::collections::BTreeSet<_> = events().iter().map(Event::name).collect();
-    assert_eq!(names.len(), 23);
+    assert_eq!(names.len(), 27);
     for event in events() {
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["type"], event.name());
@@ -206,7 +215,7 @@ fn every_event_reads_back_as_it_was_written() {
 }
 
 /// Keys whose value is a word of a closed set, with the sets.
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 23] = [
     ("type", "run.opened world.observed world.unreadable check.started check.red"),
     ("type", "delegate.dispatched delegate.failed claim.received check.finished verdict.merged"),
     ("type", "run.resumed run.escalated run.answered outcome.decided run.sealed"),
@@ -217,6 +226,7 @@ const WORDS: [(&str, &str); 22] = [
     ("discrimination", "discriminating non_discriminating not_assessed exempt"),
     ("type", "hook.called hook.answered degrade.chosen check.awaits check.answered"),
     ("type", "delegate.noted delegate.parked delegate.woken"),
+    ("type", "lease.taken run.released run.cancel_requested run.steered"),
     ("kind", "model tool session"),
     ("subject", "world claim hook human"),
     ("point", "delegation.pre attempt.start attempt.end delegation.post"),
@@ -237,7 +247,7 @@ const WORDS: [(&str, &str); 22] = [
 const DIGESTS: &str = "request manifest judge detail candidate claim reason evidence metadata output by \
      envelope to delta content answer";
 /// Keys whose value is a checked name.
-const NAMES: &str = "run submission id code criteria blocked";
+const NAMES: &str = "run submission id code criteria blocked worker parent";
 
 fn has(words: &str, word: &str) -> bool {
     words.split(' ').any(|known| known == word)

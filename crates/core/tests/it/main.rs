@@ -9,11 +9,13 @@
 )]
 
 mod accounting;
+mod beside;
 mod charter;
 mod content_free;
 mod escalation;
 mod hooks;
 mod human;
+mod leases;
 mod merge_table;
 mod notes;
 mod outcomes;

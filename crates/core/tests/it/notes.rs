@@ -234,6 +234,7 @@ fn a_wait_takes_nothing_off_the_act_stage() {
         checks: claim_checks(1),
         hooks: vec![],
         terms: Some(Terms { stages, ladder: vec![], ..terms() }),
+        parent: None,
     };
     let mut rig = Rig::of(charter);
     rig.observe(Phase::Before).wait(900).park(None).wait(5_000).wake();
@@ -357,6 +358,7 @@ fn a_used_up_budget_goes_down_the_ladder_of_a_decision() {
             checks: claim_checks(1),
             hooks: vec![hook("h0", HookPoint::AttemptStart)],
             terms: Some(Terms { ladder: vec![rung], ..terms() }),
+            parent: None,
         };
         let mut rig = Rig::of(charter);
         rig.observe(Phase::Before).hook(probity_core::HookDecision::Allow);

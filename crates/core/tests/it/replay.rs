@@ -42,10 +42,16 @@ proptest! {
         for step in &steps {
             rig.wait(step.wait_ms);
             let input = input(&mut rig, step);
-            let is_note = matches!(input, Input::Noted { .. });
+            let is_beside = matches!(
+                input,
+                Input::Noted { .. }
+                    | Input::Release
+                    | Input::RequestCancel { .. }
+                    | Input::Steer { .. }
+            );
             if rig.feed(input) == Ok(Handled::Accepted) {
-                // A note leaves what was asked for before it as it is.
-                if !(is_note && rig.due.is_empty()) {
+                // A note, a release or a wish leaves what was asked for before it as it is.
+                if !(is_beside && rig.due.is_empty()) {
                     pending.clone_from(&rig.due);
                 }
                 let mut resumed = rig.clone();
@@ -138,7 +144,7 @@ fn is_counted(event: &Event) -> bool {
 }
 
 /// A run with one of everything: red check, note, waits, retry, rejection, crash, pass, seal.
-fn full() -> Rig {
+pub(crate) fn full() -> Rig {
     let mut rig = Rig::open(
         Policy { wall_ms: Some(90_000), ..Policy::default() },
         vec![world_check("a"), claim_check("b")],
@@ -157,7 +163,7 @@ fn full() -> Rig {
 
 /// A decision with one of everything: approval, a cached bundle, hooks at every point, a rewrite, a
 /// human who sends it back and one who does not answer, a crash inside a hook, a waiver.
-fn decided() -> Rig {
+pub(crate) fn decided() -> Rig {
     let rung = |step| Rung { step, max_extra_ms: None, is_ready: true };
     let terms = Terms {
         needs_approval: true,
@@ -170,6 +176,7 @@ fn decided() -> Rig {
         checks: vec![world_check("a"), hook_check("b"), human_check("c")],
         hooks: HookPoint::ALL.map(|point| hook(point.as_str(), point)).to_vec(),
         terms: Some(terms),
+        parent: None,
     };
     let mut rig = Rig::of(charter);
     rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
@@ -184,6 +191,22 @@ fn decided() -> Rig {
     rig.wait(10).hook(HookDecision::Allow).wait(10).answer(Answer::Waive).ok(Input::Sealed);
     let kinds: std::collections::BTreeSet<_> = rig.log.iter().map(|it| it.event.name()).collect();
     assert_eq!(kinds.len(), 18, "all but what could not be read and who failed: {kinds:?}");
+    rig
+}
+
+/// A child that lies in a queue, is handed over in the midst of a round, is lost while a check runs and
+/// behind the outcome; others ask it to stop and talk to it.
+fn handed_over() -> Rig {
+    let mut rig = Rig::of(Charter {
+        parent: Some("run-0".parse().unwrap()),
+        ..Charter::new(Policy { wall_ms: Some(1_000), ..Policy::default() }, vec![world_check("a")])
+    });
+    rig.release().wait(5_000).lease().wait(10);
+    rig.observe(Phase::Before).wait(10).finish(revise()).observe(Phase::Before).wait(10);
+    rig.ok(Input::Steer { content: d(90) }).wait(10).release().wait(5_000);
+    rig.ok(Input::Steer { content: d(91) }).wait(10).lease().wait(10).claim(1).wait(10);
+    rig.ok(Input::RequestCancel { by: d(92) }).wait(10).observe(Phase::After).wait(10).lease();
+    rig.finish(pass()).wait(10).lease().ok(Input::Sealed);
     rig
 }
 
@@ -255,7 +278,12 @@ fn every_entry_that_is_dropped_doubled_or_swapped_is_missed() {
 /// hash chain of the record is what guards those.
 #[test]
 fn what_the_machine_decides_cannot_be_altered_in_the_log() {
-    for (rig, expected) in [(full(), CARRIED), (decided(), CARRIED_IN_A_DECISION)] {
+    let runs = [
+        (full(), CARRIED),
+        (decided(), CARRIED_IN_A_DECISION),
+        (handed_over(), CARRIED_FROM_HAND_TO_HAND),
+    ];
+    for (rig, expected) in runs {
         let mut carried = BTreeMap::<&str, Vec<String>>::new();
         let mut refused = 0;
         for at in 0..rig.log.len() {
@@ -284,7 +312,7 @@ fn what_the_machine_decides_cannot_be_altered_in_the_log() {
         for (name, places) in carried {
             list.push_str(&format!("{name}: {}\n", places.join(" ")));
         }
-        assert!(refused > 100, "{refused}");
+        assert!(refused > 50, "{refused}");
         assert_eq!(list, expected, "the list as it is:\n{list}");
     }
 }
@@ -334,6 +362,27 @@ run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/checks/1/id \
 /event/terms/is_required /event/terms/ladder/1/is_ready /event/terms/stages/act_ms \
 /event/terms/stages/context_ms /event/terms/stages/plan_ms /event/terms/stages/verify_ms
 run.sealed: /at_ms
+world.observed: /event/judge /event/manifest
+";
+
+/// Besides those: who took a lease, how far above the last one, and what others asked; the times of a
+/// release and of the lease behind it as far as the run still has time.
+const CARRIED_FROM_HAND_TO_HAND: &str = "\
+check.finished: /event/elapsed_ms
+check.red: /event/elapsed_ms /event/finding/code
+check.started: /at_ms
+claim.received: /at_ms /event/claim /event/usage/tokens /event/usage/tool_calls /event/work
+delegate.dispatched: /at_ms
+lease.taken: /at_ms /event/worker /event/epoch
+outcome.decided: /at_ms
+run.cancel_requested: /at_ms /event/by
+run.opened: /event/checks/0/id /event/checks/0/timeout_ms /event/parent \
+/event/policy/max_attempts /event/policy/max_interruptions /event/policy/max_verify_tries \
+/event/policy/on_exhausted /event/policy/on_fail /event/policy/verify_backoff_ms \
+/event/policy/wall_ms /event/request /event/run
+run.released: /at_ms
+run.sealed: /at_ms
+run.steered: /at_ms /event/content
 world.observed: /event/judge /event/manifest
 ";
 
@@ -429,7 +478,7 @@ fn a_pass_that_nobody_gave_is_refused() {
 #[test]
 fn a_log_cut_inside_an_append_is_refused() {
     let mut missed = std::collections::BTreeSet::new();
-    for whole in [full(), decided(), waived(), worn_out()] {
+    for whole in [full(), decided(), waived(), worn_out(), handed_over(), lost_too_often()] {
         for length in 1..=whole.log.len() {
             let replayed = Delegation::replay(&whole.log[..length]);
             if whole.boundaries.contains(&length) {
@@ -474,6 +523,14 @@ fn worn_out() -> Rig {
     rig
 }
 
+/// The same by leases.
+fn lost_too_often() -> Rig {
+    let mut rig = Rig::delegated(Policy { max_interruptions: 1, ..Policy::default() }, 1);
+    rig.lease().lease();
+    assert_eq!(rig.ended(), (Outcome::Exhausted, "interruptions"));
+    rig
+}
+
 /// What follows of itself stands in the same append, so nothing can have come between, whatever
 /// would be welcome there.
 #[test]
@@ -486,6 +543,10 @@ fn what_follows_of_itself_cannot_be_replaced() {
                 waived: false,
             },
             Event::RunResumed { interruptions: 1 },
+            Event::LeaseTaken { epoch: 9, worker: "w".parse().unwrap(), interruptions: 1 },
+            Event::RunReleased,
+            Event::CancelRequested { by: d(1) },
+            Event::Steered { content: d(1) },
         ];
         let mut refused = 0;
         for at in 1..whole.log.len() {

@@ -225,6 +225,39 @@ impl Rig {
         self.ok(input)
     }
 
+    pub(crate) fn leased(epoch: u64) -> Input {
+        Input::Lease { epoch, worker: format!("w-{epoch}").parse().unwrap() }
+    }
+
+    /// Another worker takes the run up.
+    pub(crate) fn lease(&mut self) -> &mut Self {
+        self.ok(Self::leased(self.machine.epoch() + 1))
+    }
+
+    pub(crate) fn release(&mut self) -> &mut Self {
+        self.ok(Input::Release)
+    }
+
+    /// Somebody who does not drive the run appends; the driver hears of it.
+    pub(crate) fn beside(&mut self, input: Input) -> Result<Handled, Refusal> {
+        let mut other = Delegation::replay(&self.log).unwrap();
+        let handled = other.handle(self.now_ms, input)?;
+        while let Some(effect) = other.poll_effect() {
+            let Effect::Append(entries) = effect else {
+                panic!("who stands beside does nothing: {effect:?}");
+            };
+            for entry in entries {
+                assert!(entry.event.is_beside());
+                self.machine.overhear(&entry).unwrap();
+                self.log.push(entry);
+                self.boundaries.push(self.log.len());
+            }
+        }
+        assert_eq!(self.machine.poll_effect(), None, "what is in flight goes on");
+        assert_eq!(self.machine, other);
+        Ok(handled)
+    }
+
     pub(crate) fn parked(turn: Turn, until_ms: Option<u64>) -> Input {
         Input::Parked { turn, until_ms, detail: d(PARKED_FOR) }
     }

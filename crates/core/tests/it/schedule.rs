@@ -20,7 +20,7 @@ pub(crate) struct Step {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0u8..43, 0u8..3, 0u8..12, 0u64..400, 0u8..40).prop_map(
+    let step = (0u8..51, 0u8..3, 0u8..12, 0u64..400, 0u8..40).prop_map(
         |(act, candidate, finding, wait_ms, spoil)| Step {
             act,
             candidate,
@@ -86,6 +86,7 @@ pub(crate) fn charters() -> impl Strategy<Value = Charter> {
         checks,
         hooks,
         terms,
+        parent: None,
     })
 }
 
@@ -214,6 +215,11 @@ pub(crate) fn input(rig: &mut Rig, step: &Step) -> Input {
         17 => Rig::parked(some_turn, step.spoil.is_multiple_of(2).then_some(rig.now_ms)),
         18 => Input::Woken { answer: d(WOKEN_BY) },
         15 => rig.rewritten(step.candidate.into(), finding(step.finding), step.spoil),
+        // One in four comes too late.
+        43..=45 => Rig::leased(rig.machine.epoch() + u64::from(step.spoil % 4)),
+        46 => Input::Release,
+        47 => Input::RequestCancel { by: d(step.spoil) },
+        48..=50 => Input::Steer { content: d(step.spoil) },
         8..=11 => Input::Timer,
         12 => Input::Resume,
         _ => expected(rig, step),

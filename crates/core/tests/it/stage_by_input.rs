@@ -25,6 +25,7 @@ use crate::rig::{
 /// | `w` | refused: this may rewrite nothing |
 /// | `m` | refused: a hook of this point may modify nothing |
 /// | `a` | refused: the answer is out of its bounds |
+/// | `s` | refused: the lease is not above the last one |
 /// | `=` | unchanged |
 /// | `r` | replay: the turn was judged, here is its judgement |
 /// | `+` | accepted; [`ACCEPTED`] says what follows |
@@ -65,6 +66,14 @@ timer, wall time over            +  +  +  +  +  +  =  +  +  +  +  +  =  =  =
 cancel                           +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
 resume                           +  +  +  +  +  =  =  +  +  +  =  +  =  +  e
 resume, human time over          +  +  +  +  +  +  =  +  +  +  +  +  =  +  e
+lease of epoch 1                 +  +  +  +  +  +  +  +  +  +  +  +  +  +  e
+lease of epoch 1, retry due      +  +  +  +  +  +  +  +  +  +  +  +  +  +  e
+lease of epoch 0                 s  s  s  s  s  s  s  s  s  s  s  s  s  s  e
+release                          +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
+release, wall time over          +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
+request to cancel                +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
+steer                            +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
+steer, wall time over            +  +  +  +  +  +  +  +  +  +  +  +  +  e  e
 answered reject                  .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
 answered waive                   .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
 answered continue 1              .  .  .  .  .  .  .  .  .  .  .  .  +  .  .
@@ -149,6 +158,99 @@ Ch resume, human time over -> Checking: run.resumed; run c0 try 1 again
 Aw resume, human time over -> Hooking: check.finished verdict.merged hook.called; call h1
 He resume, human time over -> Hooking: run.resumed; call h1 again
 Dc resume, human time over -> Decided verified: run.resumed; commit, seal
+Op lease of epoch 1 -> Opened: lease.taken; snapshot before
+RC lease of epoch 1 -> RedChecking: lease.taken; run c0 try 1 again
+RD lease of epoch 1 -> RedDone: lease.taken; snapshot before
+Hs lease of epoch 1 -> Hooking: lease.taken; call h0 again
+De lease of epoch 1 -> Delegated: lease.taken; dispatch 0 again
+Pt lease of epoch 1 -> Parked: lease.taken; park 0
+Pa lease of epoch 1 -> Parked: lease.taken; park 0
+Cl lease of epoch 1 -> Claimed: lease.taken; snapshot after
+Wa lease of epoch 1 -> Settled: lease.taken; -
+Ch lease of epoch 1 -> Checking: lease.taken; run c0 try 1 again
+Aw lease of epoch 1 -> Awaiting: lease.taken; ask c2
+He lease of epoch 1 -> Hooking: lease.taken; call h1 again
+Es lease of epoch 1 -> Escalated: lease.taken; escalate rejected
+Dc lease of epoch 1 -> Decided verified: lease.taken; commit, seal
+Op lease of epoch 1, retry due -> Opened: lease.taken; snapshot before
+RC lease of epoch 1, retry due -> RedChecking: lease.taken; run c0 try 1 again
+RD lease of epoch 1, retry due -> RedDone: lease.taken; snapshot before
+Hs lease of epoch 1, retry due -> Hooking: lease.taken; call h0 again
+De lease of epoch 1, retry due -> Delegated: lease.taken; dispatch 0 again
+Pt lease of epoch 1, retry due -> Parked: lease.taken; park 0
+Pa lease of epoch 1, retry due -> Parked: lease.taken; park 0
+Cl lease of epoch 1, retry due -> Claimed: lease.taken; snapshot after
+Wa lease of epoch 1, retry due -> Checking: lease.taken check.started; run c1 try 2
+Ch lease of epoch 1, retry due -> Checking: lease.taken; run c0 try 1 again
+Aw lease of epoch 1, retry due -> Awaiting: lease.taken; ask c2
+He lease of epoch 1, retry due -> Hooking: lease.taken; call h1 again
+Es lease of epoch 1, retry due -> Escalated: lease.taken; escalate rejected
+Dc lease of epoch 1, retry due -> Decided verified: lease.taken; commit, seal
+Op release -> Opened: run.released; -
+RC release -> RedChecking: run.released; -
+RD release -> RedDone: run.released; -
+Hs release -> Hooking: run.released; -
+De release -> Delegated: run.released; -
+Pt release -> Parked: run.released; -
+Pa release -> Parked: run.released; -
+Cl release -> Claimed: run.released; -
+Wa release -> Settled: run.released; -
+Ch release -> Checking: run.released; -
+Aw release -> Awaiting: run.released; -
+He release -> Hooking: run.released; -
+Es release -> Escalated: run.released; -
+Op release, wall time over -> Opened: run.released; -
+RC release, wall time over -> RedChecking: run.released; -
+RD release, wall time over -> RedDone: run.released; -
+Hs release, wall time over -> Hooking: run.released; -
+De release, wall time over -> Delegated: run.released; -
+Pt release, wall time over -> Parked: run.released; -
+Pa release, wall time over -> Parked: run.released; -
+Cl release, wall time over -> Claimed: run.released; -
+Wa release, wall time over -> Settled: run.released; -
+Ch release, wall time over -> Checking: run.released; -
+Aw release, wall time over -> Awaiting: run.released; -
+He release, wall time over -> Hooking: run.released; -
+Es release, wall time over -> Escalated: run.released; -
+Op request to cancel -> Opened: run.cancel_requested; -
+RC request to cancel -> RedChecking: run.cancel_requested; -
+RD request to cancel -> RedDone: run.cancel_requested; -
+Hs request to cancel -> Hooking: run.cancel_requested; -
+De request to cancel -> Delegated: run.cancel_requested; -
+Pt request to cancel -> Parked: run.cancel_requested; -
+Pa request to cancel -> Parked: run.cancel_requested; -
+Cl request to cancel -> Claimed: run.cancel_requested; -
+Wa request to cancel -> Settled: run.cancel_requested; -
+Ch request to cancel -> Checking: run.cancel_requested; -
+Aw request to cancel -> Awaiting: run.cancel_requested; -
+He request to cancel -> Hooking: run.cancel_requested; -
+Es request to cancel -> Escalated: run.cancel_requested; -
+Op steer -> Opened: run.steered; -
+RC steer -> RedChecking: run.steered; -
+RD steer -> RedDone: run.steered; -
+Hs steer -> Hooking: run.steered; -
+De steer -> Delegated: run.steered; -
+Pt steer -> Parked: run.steered; -
+Pa steer -> Parked: run.steered; -
+Cl steer -> Claimed: run.steered; -
+Wa steer -> Settled: run.steered; -
+Ch steer -> Checking: run.steered; -
+Aw steer -> Awaiting: run.steered; -
+He steer -> Hooking: run.steered; -
+Es steer -> Escalated: run.steered; -
+Op steer, wall time over -> Opened: run.steered; -
+RC steer, wall time over -> RedChecking: run.steered; -
+RD steer, wall time over -> RedDone: run.steered; -
+Hs steer, wall time over -> Hooking: run.steered; -
+De steer, wall time over -> Delegated: run.steered; -
+Pt steer, wall time over -> Parked: run.steered; -
+Pa steer, wall time over -> Parked: run.steered; -
+Cl steer, wall time over -> Claimed: run.steered; -
+Wa steer, wall time over -> Settled: run.steered; -
+Ch steer, wall time over -> Checking: run.steered; -
+Aw steer, wall time over -> Awaiting: run.steered; -
+He steer, wall time over -> Hooking: run.steered; -
+Es steer, wall time over -> Escalated: run.steered; -
 Es answered reject -> Decided rejected: run.answered outcome.decided; reject rejected, seal
 Es answered waive -> Decided rejected: run.answered outcome.decided; reject rejected, seal
 Es answered continue 1 -> Delegated: run.answered delegate.dispatched; dispatch 1
@@ -158,7 +260,7 @@ Dc sealed -> Sealed verified: run.sealed; -
 
 /// Short name, stage, and a run that is there. The claim at work, or judged, is that of turn 0. One
 /// hook is called before the delegate, one after every verdict.
-fn columns() -> Vec<(&'static str, Rig)> {
+pub(crate) fn columns() -> Vec<(&'static str, Rig)> {
     let human = CheckDecl { timeout_ms: HUMAN_MS, ..human_check("c2") };
     let charter = Charter {
         policy: Policy {
@@ -169,6 +271,7 @@ fn columns() -> Vec<(&'static str, Rig)> {
         checks: vec![world_check("c0"), world_check("c1"), human],
         hooks: vec![hook("h0", HookPoint::DelegationPre), hook("h1", HookPoint::AttemptEnd)],
         terms: None,
+        parent: None,
     };
     let opened = Rig::of(charter);
     let mut red = opened.clone();
@@ -281,6 +384,14 @@ fn rows(rig: &Rig) -> Vec<(&'static str, u64, Input)> {
         ("cancel", 0, Input::Cancel { code: code("user") }),
         ("resume", 0, Input::Resume),
         ("resume, human time over", HUMAN_MS, Input::Resume),
+        ("lease of epoch 1", 0, Rig::leased(1)),
+        ("lease of epoch 1, retry due", 200, Rig::leased(1)),
+        ("lease of epoch 0", 0, Rig::leased(0)),
+        ("release", 0, Input::Release),
+        ("release, wall time over", 100_001, Input::Release),
+        ("request to cancel", 0, Input::RequestCancel { by: d(10) }),
+        ("steer", 0, Input::Steer { content: d(11) }),
+        ("steer, wall time over", 100_001, Input::Steer { content: d(11) }),
         ("answered reject", 0, Rig::answered(Answer::Reject)),
         ("answered waive", 0, Rig::answered(Answer::Waive)),
         ("answered continue 1", 0, Rig::answered(Answer::Continue { attempts: 1 })),
@@ -304,11 +415,12 @@ fn letter(result: &Result<Handled, Refusal>) -> char {
         Err(Refusal::Modify { .. }) => 'm',
         Err(Refusal::Ended { .. }) => 'e',
         Err(Refusal::Answer { .. }) => 'a',
+        Err(Refusal::StaleEpoch { .. }) => 's',
         Err(other) => panic!("a refusal without a letter: {other}"),
     }
 }
 
-fn effect_word(effect: &Effect) -> String {
+pub(crate) fn effect_word(effect: &Effect) -> String {
     match effect {
         Effect::Append(_) => panic!("appends are drained by the rig"),
         Effect::Snapshot { phase } => format!("snapshot {phase:?}").to_lowercase(),
@@ -434,5 +546,5 @@ fn transient_stages_are_never_seen() {
             }
         }
     }
-    assert_eq!(seen, 15 * 42 * 42);
+    assert_eq!(seen, 15 * 50 * 50);
 }
