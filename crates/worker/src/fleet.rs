@@ -132,7 +132,7 @@ impl Fleet {
         let run = plan.run.clone();
         let mut tries = 1;
         let posted = loop {
-            match self.engine.leave_answer(plan.clone(), by, answer.clone()).await {
+            match self.engine.leave_answer(plan.clone(), by, answer).await {
                 Err(EngineError::Fenced { .. }) if tries < MAX_ANSWERS => tries += 1,
                 other => break other?,
             }
