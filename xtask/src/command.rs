@@ -53,7 +53,8 @@ impl std::fmt::Display for XtaskError {
 impl std::error::Error for XtaskError {}
 
 /// Documentation tests, then every test of the workspace, so that the last thing printed is the
-/// summary of all tests. `rest` is handed to nextest. Installs cargo-nextest where it is missing.
+/// summary of all tests. `rest` is handed to nextest. Installs cargo-nextest and fetches a NATS server
+/// where they are missing.
 ///
 /// # Errors
 /// [`XtaskError`] when something cannot be started or fails.
@@ -62,6 +63,8 @@ pub fn test(root: &Path, rest: &[&str]) -> Result<(), XtaskError> {
         eprintln!("xtask: installing cargo-nextest (once)");
         cargo(root, &["install", "cargo-nextest", "--locked"])?;
     }
+    // The tests look for it where it is put, unless the environment or the path has one.
+    crate::nats::server(root)?;
     cargo(root, &["test", "--quiet", "--workspace", "--doc"])?;
     let mut args = vec!["nextest", "run", "--workspace"];
     args.extend(rest);

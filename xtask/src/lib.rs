@@ -2,6 +2,7 @@
 
 mod command;
 mod finding;
+mod nats;
 pub mod rule;
 mod source;
 mod tidy;

@@ -1,0 +1,158 @@
+//! Blobs: one message, or pieces and a list of them.
+
+use async_nats::HeaderMap;
+use bytes::Bytes;
+use probity_core::Digest;
+use probity_record::blob_digest;
+use probity_store::limits::MAX_BLOB_BYTES;
+use probity_store::{BlobError, FaultKind, StoreFault};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::link::Failure;
+use crate::space::Part;
+use crate::stored::{self, Stored};
+use crate::{NatsStore, bounded};
+
+/// The largest piece, where the server takes messages of that size.
+const MAX_CHUNK_BYTES: usize = 512 * 1024;
+/// What headers of a message may need of its size.
+const HEADROOM_BYTES: usize = 4096;
+/// Pieces, or blobs of a batch, that are on their way at a time.
+const AT_ONCE: usize = 4;
+
+/// Header of a blob in pieces: its length.
+const BYTES: &str = "Probity-Bytes";
+/// Header of a blob in pieces: the length of each but the last.
+const CHUNK: &str = "Probity-Chunk";
+
+impl NatsStore {
+    pub(crate) async fn put_blob(&self, bytes: Vec<u8>) -> Result<Digest, BlobError> {
+        if bytes.len() > MAX_BLOB_BYTES {
+            let (bytes, max_bytes) = (bytes.len() as u64, MAX_BLOB_BYTES as u64);
+            return Err(BlobError::TooLarge { bytes, max_bytes });
+        }
+        let digest = blob_digest(&bytes);
+        self.store_blob(digest, bytes.into(), self.shared.link.end()).await?;
+        Ok(digest)
+    }
+
+    pub(crate) async fn put_blobs(
+        &self,
+        blobs: Vec<(Digest, Vec<u8>)>,
+        end: Instant,
+    ) -> Result<(), StoreFault> {
+        let put = |(digest, bytes): (Digest, Vec<u8>)| {
+            let store = self.clone();
+            async move { store.store_blob(digest, bytes.into(), end).await }
+        };
+        bounded::all(blobs, AT_ONCE, put).await.map(drop)
+    }
+
+    /// Keeps bytes under the digest that they have.
+    pub(crate) async fn store_blob(
+        &self,
+        digest: Digest,
+        bytes: Bytes,
+        end: Instant,
+    ) -> Result<(), StoreFault> {
+        let chunk = self.chunk_bytes();
+        let mut headers = HeaderMap::new();
+        let total = bytes.len();
+        let mut body = bytes.clone();
+        if total > chunk {
+            headers.insert(BYTES, total.to_string());
+            headers.insert(CHUNK, chunk.to_string());
+            body = Bytes::new();
+            let pieces = (0..total.div_ceil(chunk)).map(|index| {
+                let piece = bytes.slice(index * chunk..total.min((index + 1) * chunk));
+                (self.shared.space.chunk(&digest, chunk, index), piece)
+            });
+            let put = |(subject, piece): (String, Bytes)| {
+                let store = self.clone();
+                async move {
+                    let headers = HeaderMap::new();
+                    store.publish_first(&subject, &subject, headers, piece, end).await
+                }
+            };
+            let pieces: Vec<(String, Bytes)> = pieces.collect();
+            bounded::all(pieces, AT_ONCE, put).await.map_err(|failure| failure.fault())?;
+        }
+        let subject = self.shared.space.blob(&digest);
+        let put = self.publish_first(&subject, &subject, headers, body, end).await;
+        put.map(drop).map_err(|failure| failure.fault())
+    }
+
+    pub(crate) async fn get_blob(
+        &self,
+        digest: &Digest,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, BlobError> {
+        let end = self.shared.link.end();
+        let subject = self.shared.space.blob(digest);
+        let found = self.blob_message(&subject, end).await.map_err(|failure| failure.fault())?;
+        let Some(message) = found else { return Ok(None) };
+        let total = message.headers.number(BYTES);
+        let bytes = total.unwrap_or(message.body.len() as u64);
+        if bytes > max_bytes {
+            return Err(BlobError::TooLarge { bytes, max_bytes });
+        }
+        let whole = match total {
+            None => message.body.into(),
+            Some(total) => self.pieces(digest, &message, total, end).await?,
+        };
+        let actual = blob_digest(&whole);
+        if actual != *digest {
+            return Err(BlobError::Corrupt { digest: *digest, actual });
+        }
+        Ok(Some(whole))
+    }
+
+    async fn pieces(
+        &self,
+        digest: &Digest,
+        message: &Stored,
+        total: u64,
+        end: Instant,
+    ) -> Result<Vec<u8>, StoreFault> {
+        let corrupt =
+            |why: &str| StoreFault::new(FaultKind::Corrupt, format!("blob {digest}: {why}"));
+        let total = usize::try_from(total).unwrap_or(usize::MAX);
+        let chunk = message.headers.number(CHUNK).and_then(|it| usize::try_from(it).ok());
+        let chunk = chunk.filter(|chunk| *chunk > 0 && total <= 2 * MAX_BLOB_BYTES);
+        let chunk = chunk.ok_or_else(|| corrupt("its list of pieces cannot be read"))?;
+        let names =
+            (0..total.div_ceil(chunk)).map(|index| self.shared.space.chunk(digest, chunk, index));
+        let names: Vec<String> = names.collect();
+        let get = |name: String| {
+            let store = self.clone();
+            async move { store.blob_message(&name, end).await }
+        };
+        let pieces = bounded::all(names, AT_ONCE, get).await.map_err(|it| it.fault())?;
+        let mut whole = Vec::with_capacity(total);
+        for piece in pieces {
+            let piece = piece.ok_or_else(|| corrupt("a piece of it is gone"))?;
+            whole.extend_from_slice(&piece.body);
+        }
+        Ok(whole)
+    }
+
+    /// The message of a subject that never has another one: any replica may give it, and the leader
+    /// decides that there is none.
+    async fn blob_message(&self, subject: &str, end: Instant) -> Result<Option<Stored>, Failure> {
+        let link = &self.shared.link;
+        let stream = self.shared.space.stream(Part::Blob);
+        let request = json!({ "seq": 1, "next_by_subj": subject, "batch": 1 });
+        let patience = end.min(Instant::now() + std::time::Duration::from_secs(2));
+        let found = stored::direct(link, &stream, &request, patience).await.unwrap_or_default();
+        match found.into_iter().next() {
+            Some(message) => Ok(Some(message)),
+            None => stored::last(link, &stream, subject, end).await,
+        }
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        let payload = self.shared.link.client().max_payload();
+        MAX_CHUNK_BYTES.min(payload.saturating_sub(HEADROOM_BYTES)).max(1024)
+    }
+}

@@ -1,0 +1,37 @@
+//! Several things at once, but not too many.
+
+use std::future::Future;
+
+use tokio::task::JoinSet;
+
+/// Runs the jobs, at most `limit` at a time, and gives the results in the order of the jobs. The
+/// first failure ends the others. A job that panics gives nothing.
+pub(crate) async fn all<J, F, T, E>(
+    jobs: impl IntoIterator<Item = J, IntoIter: Send> + Send,
+    limit: usize,
+    run: impl Fn(J) -> F + Send,
+) -> Result<Vec<T>, E>
+where
+    J: Send,
+    F: Future<Output = Result<T, E>> + Send + 'static,
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    let mut jobs = jobs.into_iter().enumerate();
+    let mut running = JoinSet::new();
+    let mut done: Vec<(usize, T)> = Vec::new();
+    loop {
+        while running.len() < limit.max(1) {
+            let Some((place, job)) = jobs.next() else { break };
+            let job = run(job);
+            running.spawn(async move { (place, job.await) });
+        }
+        match running.join_next().await {
+            None => break,
+            Some(Ok((place, result))) => done.push((place, result?)),
+            Some(Err(_)) => {}
+        }
+    }
+    done.sort_by_key(|(place, _)| *place);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}

@@ -1,0 +1,107 @@
+//! Leases, where there is more than one process.
+
+use std::time::Duration;
+
+use probity_core::RunId;
+use probity_store::{Ask, Job, LeaseError, Pool, Queue as _, Standing};
+use probity_store_nats::NatsStore;
+
+use crate::cluster::Cluster;
+
+fn ask(pools: &[&str], max: usize, wait_ms: u64) -> Ask {
+    Ask {
+        worker: "w".parse().unwrap(),
+        pools: pools.iter().map(|pool| pool.parse().unwrap()).collect(),
+        max,
+        wait: Duration::from_millis(wait_ms),
+    }
+}
+
+fn job(run: &str) -> Job {
+    Job::now(run.parse().unwrap(), Pool::default(), 0)
+}
+
+async fn take(store: &NatsStore) -> probity_store::Lease {
+    store.lease(&ask(&["default"], 1, 20_000)).await.unwrap().remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_belongs_to_the_process_that_took_it() {
+    let cluster = Cluster::start(1).await;
+    let lease_ttl = Duration::from_secs(2);
+    let (a, b) = (cluster.store(lease_ttl).await, cluster.store(lease_ttl).await);
+    a.enqueue(job("mine")).await.unwrap();
+    let lease = take(&a).await;
+    assert_eq!(b.heartbeat(&lease).await, Err(LeaseError::Lost));
+    assert_eq!(b.settle(&lease).await, Err(LeaseError::Lost));
+    assert_eq!(a.heartbeat(&lease).await, Ok(()));
+
+    // The server would still take what the first holder says.
+    let next = take(&b).await;
+    assert_eq!((next.epoch, next.deliveries), (2, 2));
+    for result in [a.heartbeat(&lease).await, a.settle(&lease).await, a.park(&lease).await] {
+        assert_eq!(result, Err(LeaseError::Lost));
+    }
+    assert_eq!(a.release(&lease, Duration::ZERO).await, Err(LeaseError::Lost));
+    assert_eq!(b.settle(&next).await, Ok(()));
+    assert_eq!(b.standing(&next.run).await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_is_gone_loses_its_leases_and_nothing_else() {
+    let cluster = Cluster::start(1).await;
+    let lease_ttl = Duration::from_secs(1);
+    let (a, b) = (cluster.store(lease_ttl).await, cluster.store(lease_ttl).await);
+    let runs = ["r-0", "r-1", "r-2", "r-3", "r-4"];
+    for run in runs {
+        a.enqueue(job(run)).await.unwrap();
+    }
+    assert_eq!(a.lease(&ask(&["default"], 3, 0)).await.unwrap().len(), 3);
+    // One that is waiting, and is dropped while it waits.
+    let waiting = tokio::spawn({
+        let a = a.clone();
+        async move { a.lease(&ask(&["other"], 1, 60_000)).await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    waiting.abort();
+    drop(a);
+    let mut seen = std::collections::BTreeSet::new();
+    while seen.len() < runs.len() {
+        for lease in b.lease(&ask(&["default"], 8, 20_000)).await.unwrap() {
+            assert!(seen.insert(lease.run.clone()), "{lease:?} twice");
+            b.settle(&lease).await.unwrap();
+        }
+    }
+    let elsewhere = Job { pool: "other".parse().unwrap(), ..job("r-5") };
+    b.enqueue(elsewhere).await.unwrap();
+    assert_eq!(b.lease(&ask(&["other"], 1, 20_000)).await.unwrap().len(), 1);
+}
+
+/// A call that names several pools and gets a job of one leaves those of the others to be had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_too_late_goes_back() {
+    let cluster = Cluster::start(1).await;
+    let store = cluster.store(Duration::from_secs(60)).await;
+    let pools = ["a", "b", "c"];
+    let waiting = tokio::spawn({
+        let store = store.clone();
+        async move { store.lease(&ask(&pools, 1, 20_000)).await.unwrap() }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for pool in pools {
+        let job = Job { pool: pool.parse().unwrap(), ..job(&format!("in-{pool}")) };
+        store.enqueue(job).await.unwrap();
+    }
+    let mut got = waiting.await.unwrap();
+    assert_eq!(got.len(), 1);
+    while got.len() < pools.len() {
+        got.extend(store.lease(&ask(&pools, 8, 20_000)).await.unwrap());
+    }
+    let runs: std::collections::BTreeSet<&RunId> = got.iter().map(|lease| &lease.run).collect();
+    assert_eq!(runs.len(), pools.len());
+    for lease in &got {
+        let queued = Some(Standing::Queued { pool: lease.pool.clone() });
+        assert_eq!(store.standing(&lease.run).await, Ok(queued));
+        store.settle(lease).await.unwrap();
+    }
+}

@@ -1,0 +1,90 @@
+//! A line between store and server that can be made to lose what the server says, or to be cut.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Passes bytes on between a client and one server.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Acknowledgements of publishes that are still to be lost.
+    lose_acks: AtomicUsize,
+    lost: AtomicUsize,
+    /// Whether nothing comes back any more.
+    mute: AtomicBool,
+}
+
+impl Proxy {
+    pub(crate) async fn start(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let Ok(upstream) = TcpStream::connect(server).await else { continue };
+                let (from_client, to_client) = client.into_split();
+                let (from_server, to_server) = upstream.into_split();
+                tokio::spawn(pass(from_client, to_server));
+                tokio::spawn(filter(from_server, to_client, Arc::clone(&shared)));
+            }
+        });
+        Self { address, state }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Loses that many of the next acknowledgements of stored messages, each with its connection.
+    pub(crate) fn lose_acks(&self, count: usize) {
+        self.state.lose_acks.store(count, Ordering::SeqCst);
+    }
+
+    /// How many were lost.
+    pub(crate) fn lost(&self) -> usize {
+        self.state.lost.load(Ordering::SeqCst)
+    }
+
+    /// Whether what the server says goes nowhere.
+    pub(crate) fn mute(&self, mute: bool) {
+        self.state.mute.store(mute, Ordering::SeqCst);
+    }
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    drop(tokio::io::copy(&mut from, &mut to).await);
+}
+
+/// An acknowledgement comes in one piece: it is short, and the server flushes behind it.
+async fn filter(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: Arc<State>) {
+    let mut piece = vec![0; 64 * 1024];
+    while let Ok(count) = from.read(&mut piece).await {
+        if count == 0 {
+            return;
+        }
+        if state.mute.load(Ordering::SeqCst) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&piece[..count]);
+        let is_ack = text.contains("{\"stream\":\"PROBITY_LOG\"") && text.contains("\"seq\":");
+        let take = |left: usize| left.checked_sub(1);
+        if is_ack && state.lose_acks.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok()
+        {
+            state.lost.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        if to.write_all(&piece[..count]).await.is_err() {
+            return;
+        }
+    }
+}
