@@ -19,7 +19,11 @@ pub(crate) fn run_log(bytes: &[u8]) {
 
 /// The logs of the museum.
 pub(crate) fn log_seeds() -> Vec<Vec<u8>> {
-    ["1.0", "1.1", "1.2", "1.3"].map(|it| format!("records/{it}")).iter().flat_map(samples).collect()
+    ["1.0", "1.1", "1.2", "1.3"]
+        .map(|it| format!("records/{it}"))
+        .iter()
+        .flat_map(samples)
+        .collect()
 }
 
 /// Audits a proof bundle, and takes its content out.
