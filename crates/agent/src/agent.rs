@@ -13,20 +13,22 @@ use probity_engine::{
 use probity_store::Store;
 use probity_verifier::{NoFacts, Workspace};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+use crate::agents::Crew;
 use crate::builder::{AgentBuilder, NoOutput};
 use crate::calls::Calls;
-use crate::done::{Done, NotDone};
+use crate::done::Done;
+use crate::ending;
 use crate::error::AgentError;
 use crate::event::VerificationEvent;
 use crate::feed::{Feed, Sink};
 use crate::history;
 use crate::lineage::Lineage;
+use crate::request::RunRequest;
 use crate::transcript::Transcript;
 use crate::typed::{Function, TypedVerifier};
 use crate::verification::Ledger;
@@ -74,24 +76,6 @@ pub(crate) struct Inner {
     pub(crate) shared: Shared,
     pub(crate) sink: Option<Sink>,
     pub(crate) calls: Calls,
-}
-
-/// What a run is opened with, as its log keeps it: enough to tell one agent from another, and to take
-/// the run up again with nothing but its name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RunRequest {
-    agent: String,
-    task: String,
-    instructions: String,
-    model: String,
-    tools: Value,
-    output: Value,
-    verifier: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    parent_id: Option<RunId>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    depth: u32,
 }
 
 /// How a run is taken up.
@@ -166,6 +150,24 @@ impl<R: DeserializeOwned> Agent<R> {
     ) -> Result<Done<R>, AgentError> {
         let how = How::Wake { about: about.to_owned(), by: by.to_owned(), value };
         typed(Arc::clone(&self.inner).take_up(run, RunOptions::default(), how).await?)
+    }
+
+    /// The plan of a run of this agent, for an engine or a planner of one's own. The request in it is
+    /// what the run is recorded with.
+    ///
+    /// # Errors
+    /// [`AgentError::Engine`] if the request has no JSON form.
+    pub fn plan(
+        &self,
+        run: RunId,
+        task: impl Into<Arc<str>>,
+        parent: Option<&Lineage>,
+    ) -> Result<Plan, AgentError> {
+        let (inner, store) = (self.inner(), Arc::clone(&self.inner.store));
+        let feed = Arc::new(Feed::following(run.clone(), Arc::clone(&store)));
+        let mut chat = inner.chat.clone();
+        chat.shared = inner.shared.clone();
+        inner.plan(run, task.into(), parent, &feed, chat, store)
     }
 
     /// The verdicts of a run, whoever drove it.
@@ -250,8 +252,11 @@ impl Inner {
         how: How,
     ) -> Result<Done<Value>, AgentError> {
         let feed = Arc::new(Feed::new(run.clone(), ledger, self.sink.clone()));
-        let plan = self.plan(run.clone(), task, &options, &feed)?;
-        let engine = Engine::new(Arc::clone(&self.store), Arc::clone(&self.clock));
+        let mut chat = self.chat.clone();
+        chat.shared = self.shared.clone();
+        let (above, store) = (options.parent.as_ref(), Arc::clone(&self.store));
+        let plan = self.plan(run.clone(), task, above, &feed, chat, store)?;
+        let engine = self.engine();
         let (watch, cancel) = (Arc::clone(&feed), options.cancel);
         // On a worker of the runtime, whoever awaits it: what the run starts is then next in line on
         // the same thread.
@@ -270,26 +275,57 @@ impl Inner {
         }
     }
 
+    /// The plan of a run that a worker drives.
+    pub(crate) fn plan_on(
+        &self,
+        run: RunId,
+        task: Arc<str>,
+        above: Option<&Lineage>,
+        crew: &Crew,
+    ) -> Result<Plan, AgentError> {
+        let feed = Arc::new(Feed::following(run.clone(), crew.store()));
+        let mut chat = self.chat.clone();
+        if chat.outage.max_waits == 0 {
+            chat.outage = crew.outage;
+        }
+        let parent = above.map(|above| above.run.clone());
+        chat.shared = self.shared.with(crew.clone());
+        let mut plan = self.plan(run, task, above, &feed, chat, crew.store())?;
+        plan.parent = parent;
+        Ok(plan)
+    }
+
+    /// Where a run of this agent stands below another.
+    pub(crate) fn lineage(&self, run: RunId, above: Option<&Lineage>) -> Lineage {
+        let inherited = above.map_or(&[][..], |above| &above.checks);
+        Lineage {
+            run,
+            parent: above.map(|above| above.run.clone()),
+            depth: above.map_or(0, |above| above.depth.saturating_add(1)),
+            max_depth: above.map_or(self.max_depth, |above| above.max_depth.min(self.max_depth)),
+            checks: inherited.iter().chain(self.checks.iter()).cloned().collect(),
+        }
+    }
+
+    /// The engine on the agent's own store.
+    pub(crate) fn engine(&self) -> Engine {
+        Engine::new(Arc::clone(&self.store), Arc::clone(&self.clock))
+    }
+
     fn plan(
         &self,
         run: RunId,
         task: Arc<str>,
-        options: &RunOptions,
+        above: Option<&Lineage>,
         feed: &Arc<Feed>,
+        chat: ChatConfig,
+        store: Arc<dyn Store>,
     ) -> Result<Plan, AgentError> {
-        let above = options.parent.as_ref();
-        let inherited = above.map_or(&[][..], |above| &above.checks);
-        let operator: Arc<[Check]> = inherited.iter().chain(self.checks.iter()).cloned().collect();
-        let lineage = Lineage {
-            run: run.clone(),
-            parent: above.map(|above| above.run.clone()),
-            depth: above.map_or(0, |above| above.depth.saturating_add(1)),
-            max_depth: above.map_or(self.max_depth, |above| above.max_depth.min(self.max_depth)),
-            checks: Arc::clone(&operator),
-        };
+        let lineage = self.lineage(run.clone(), above);
+        let operator = Arc::clone(&lineage.checks);
         let request = self.request(&task, &lineage);
-        let shared = self.shared.with(lineage);
-        let chat = ChatConfig { shared: shared.clone(), ..self.chat.clone() };
+        let shared = chat.shared.with(lineage);
+        let chat = ChatConfig { shared: shared.clone(), ..chat };
         let delegate = ChatDelegate::new(Arc::clone(&self.model), self.toolbox.clone(), chat);
         let workspace = Arc::clone(&self.workspace);
         let mut plan = Plan::new(run, task, Arc::new(delegate), workspace, Arc::new(NoFacts));
@@ -304,7 +340,7 @@ impl Inner {
                 function: function.clone(),
                 timeout: self.verifier_timeout,
                 shared,
-                transcript: Transcript::new(Arc::clone(&self.store)),
+                transcript: Transcript::new(store),
                 feed: Arc::clone(feed),
                 alive: self.calls.of(feed.run()),
             };
@@ -346,14 +382,7 @@ impl Inner {
         if outcome.delivers()
             && let Some(claim) = delivered
         {
-            let output = claim.output.unwrap_or_default();
-            let handed_in = match &output {
-                Value::Null => Value::String(claim.response),
-                output => output.clone(),
-            };
-            let result = result.unwrap_or(handed_in);
-            let (verification, ledger) = (ledger.state().clone(), ledger.entries().to_vec());
-            return Ok(Done { result, output, run, outcome, verification, ledger });
+            return Ok(ending::done(&run, outcome, claim, result, &ledger));
         }
         let report = Report::read(self.store.as_ref(), &run).await?;
         if outcome == probity_core::Outcome::Escalated {
@@ -361,19 +390,12 @@ impl Inner {
             let question = report.question.unwrap_or_default();
             return Err(AgentError::Waits { run, code, about, question });
         }
-        Err(AgentError::NotDone(Box::new(NotDone {
-            reasons: history::reasons(&report),
-            last_claim: report.claim,
-            verification: ledger.state().clone(),
-            ledger: ledger.entries().to_vec(),
-            run,
-            outcome,
-            code,
-        })))
+        Err(ending::not_done(&run, outcome, code, report, &ledger))
     }
 }
 
-fn typed<R: DeserializeOwned>(done: Done<Value>) -> Result<Done<R>, AgentError> {
+/// A result of its type.
+pub(crate) fn typed<R: DeserializeOwned>(done: Done<Value>) -> Result<Done<R>, AgentError> {
     let run = done.run.clone();
     done.map(|result| {
         serde_json::from_value(result)
@@ -381,13 +403,9 @@ fn typed<R: DeserializeOwned>(done: Done<Value>) -> Result<Done<R>, AgentError> 
     })
 }
 
-fn fresh_run() -> RunId {
+/// A name that no other run has.
+pub(crate) fn fresh_run() -> RunId {
     RunId::from_uuid(Uuid::now_v7().as_u128())
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl<R> Clone for Agent<R> {

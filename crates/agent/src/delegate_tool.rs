@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::agent::{Agent, How, Inner, RunOptions};
-use crate::done::NotDone;
+use crate::agents::Crew;
+use crate::done::{Done, NotDone};
+use crate::errand::Errand;
 use crate::error::AgentError;
 use crate::lineage::Lineage;
 
@@ -33,6 +35,10 @@ const BY_PARENT: &str = "parent";
 /// interrupted takes up the same child. It has the parent's operator checks before its own. Its gate
 /// decides before the parent sees a result; a child without one is a typed [`VerificationFailed`] for
 /// the parent's model. A child that waits for an answer parks its parent.
+///
+/// On a worker ([`crate::Agents`]) the child is left for whoever is free, in the pool of its parent, and
+/// the parent is parked until it has ended; children of one answer of the model are waited for
+/// together, and hold up nobody meanwhile. What a child waits for is then answered to the child.
 pub struct DelegateTool {
     spec: ToolSpec,
     members: Vec<(String, Arc<Inner>)>,
@@ -138,6 +144,13 @@ impl Tool for DelegateTool {
             return Err(failed(format!("agents may delegate {depth} deep; do this yourself")));
         }
         let child = child_run(&ctx.run, &ctx.call_id);
+        if let Some(crew) = ctx.shared.get::<Crew>() {
+            let errand = Errand { crew: &crew, ctx, child };
+            return match &ctx.answer {
+                None => errand.send(member, task.into(), parent.as_deref()).await,
+                Some(ends) => errand.come_back(ends).await,
+            };
+        }
         let options = RunOptions {
             run: Some(child.clone()),
             parent: parent.as_deref().cloned(),
@@ -161,24 +174,32 @@ impl Tool for DelegateTool {
             }
         };
         match done {
-            Ok(done) => Ok(ToolReply::Done(ToolOutput::json(json!({
-                "status": done.outcome.as_str(),
-                "result": done.result,
-                "attempts": done.verification.attempts_used,
-                "run": done.run.as_str(),
-            })))),
-            Err(AgentError::NotDone(not_done)) => {
-                let told = VerificationFailed::of(*not_done);
-                let content = serde_json::to_string(&told)
-                    .map_err(|error| ToolError::Fatal { message: error.to_string() })?;
-                Ok(ToolReply::Done(ToolOutput::error(content)))
-            }
+            Ok(done) => Ok(result(done)),
+            Err(AgentError::NotDone(not_done)) => failure(*not_done),
             Err(AgentError::Waits { question, .. }) => {
                 Ok(ToolReply::Park(Wait::Answer { question }))
             }
             Err(error) => Err(fatal(&error)),
         }
     }
+}
+
+/// What a parent is told of a child that came to a result.
+pub(crate) fn result(done: Done<Value>) -> ToolReply {
+    ToolReply::Done(ToolOutput::json(json!({
+        "status": done.outcome.as_str(),
+        "result": done.result,
+        "attempts": done.verification.attempts_used,
+        "run": done.run.as_str(),
+    })))
+}
+
+/// What a parent is told of a child that came to none.
+pub(crate) fn failure(not_done: NotDone) -> Result<ToolReply, ToolError> {
+    let told = VerificationFailed::of(not_done);
+    let content = serde_json::to_string(&told)
+        .map_err(|error| ToolError::Fatal { message: error.to_string() })?;
+    Ok(ToolReply::Done(ToolOutput::error(content)))
 }
 
 impl VerificationFailed {

@@ -3,6 +3,7 @@
 use probity_chat::{OutputSchemaError, ToolboxError};
 use probity_core::{Code, PolicyError, RunId};
 use probity_engine::EngineError;
+use probity_worker::FleetError;
 
 use crate::done::NotDone;
 
@@ -74,6 +75,19 @@ pub enum AgentError {
     /// The run could not be driven on. What is recorded stays valid: resume it.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The run could not be left for a worker.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// No worker goes on with the run.
+    #[error("run `{run}` is a dead letter ({code}): {message}; revive it once that is mended")]
+    Buried {
+        /// The run.
+        run: RunId,
+        /// Why, in one word.
+        code: Code,
+        /// Why, in words.
+        message: String,
+    },
     /// The task that drove the run panicked or was aborted. What is recorded stays valid: resume it.
     #[error("the task that drove run `{run}` ended before the run did; resume the run")]
     Aborted {
@@ -91,6 +105,8 @@ impl AgentError {
             Self::Waits { code, .. } => code.as_str(),
             Self::Result { .. } => "agent_result",
             Self::Engine(error) => error.code(),
+            Self::Fleet(error) => error.code(),
+            Self::Buried { .. } => "run_buried",
             Self::Aborted { .. } => "agent_aborted",
         }
     }

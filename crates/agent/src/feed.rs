@@ -7,11 +7,16 @@ use probity_core::{
     Code, Entry, Event, Finding, Judgement, Outcome, RunId, SubmissionId, Turn, VerdictKind,
 };
 use probity_engine::Watch;
+use probity_record::Record;
+use probity_store::Store;
 use serde_json::Value;
 
 use crate::event::{VerdictEvent, VerificationEvent};
 use crate::reject::Refusal;
 use crate::verification::{Ledger, LedgerEntry, VerificationState};
+
+/// Records that one reading asks for.
+const MAX_READ_RECORDS: usize = 1000;
 
 /// Where events go.
 pub(crate) type Sink = Arc<dyn Fn(&VerificationEvent) + Send + Sync>;
@@ -20,6 +25,8 @@ pub(crate) type Sink = Arc<dyn Fn(&VerificationEvent) + Send + Sync>;
 pub(crate) struct Feed {
     run: RunId,
     sink: Option<Sink>,
+    /// Where the log is read on from, where nobody tells of it.
+    log: Option<Arc<dyn Store>>,
     seen: Mutex<Seen>,
 }
 
@@ -32,12 +39,45 @@ pub(crate) struct Seen {
     said: Option<(SubmissionId, Refusal)>,
     /// Why the verifier could not tell.
     trouble: String,
+    /// The records that were read on.
+    read: u64,
 }
 
 impl Feed {
     /// Follows a run, whose log so far this ledger folds.
     pub(crate) fn new(run: RunId, ledger: Ledger, sink: Option<Sink>) -> Self {
-        Self { run, sink, seen: Mutex::new(Seen { ledger, ..Seen::default() }) }
+        Self { run, sink, log: None, seen: Mutex::new(Seen { ledger, ..Seen::default() }) }
+    }
+
+    /// Follows a run by reading its log on, where whoever drives it tells nobody.
+    pub(crate) fn following(run: RunId, log: Arc<dyn Store>) -> Self {
+        Self { run, sink: None, log: Some(log), seen: Mutex::default() }
+    }
+
+    /// Reads the log on to its end, each record once.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words.
+    pub(crate) async fn catch_up(&self) -> Result<(), String> {
+        let Some(log) = &self.log else { return Ok(()) };
+        loop {
+            let from = self.seen().read;
+            let lines = log.read(&self.run, from, MAX_READ_RECORDS).await;
+            let lines = lines.map_err(|error| error.to_string())?;
+            if lines.is_empty() {
+                return Ok(());
+            }
+            let records: Result<Vec<_>, _> = lines.iter().map(|line| Record::parse(line)).collect();
+            let records = records.map_err(|error| error.to_string())?;
+            let mut seen = self.seen();
+            if seen.read != from {
+                continue;
+            }
+            for record in &records {
+                seen.fold(&record.entry);
+                seen.read = seen.read.saturating_add(1);
+            }
+        }
     }
 
     pub(crate) const fn run(&self) -> &RunId {

@@ -9,10 +9,13 @@
 //! The contract is that of seed 003 with the guards that make every run end; `docs/agents.md` states it.
 
 mod agent;
+mod agents;
 mod builder;
 mod calls;
 mod delegate_tool;
 mod done;
+mod ending;
+mod errand;
 mod error;
 mod event;
 mod extract;
@@ -21,11 +24,14 @@ mod function;
 mod history;
 mod lineage;
 mod reject;
+mod request;
+mod submitted;
 mod transcript;
 mod typed;
 mod verification;
 
 pub use agent::{Agent, RunOptions};
+pub use agents::Agents;
 pub use builder::{AgentBuilder, NoOutput, Output};
 pub use delegate_tool::{DelegateTool, VerificationFailed};
 pub use done::{Done, NotDone};
@@ -39,6 +45,7 @@ pub use function::{Running, VerifierFn};
 pub use lineage::{Lineage, MAX_DEPTH};
 pub use probity_chat as chat;
 pub use reject::Reject;
+pub use submitted::{SubmitOptions, Submitted};
 pub use transcript::{Transcript, TranscriptError};
 pub use verification::{LastOutcome, Ledger, LedgerEntry, VerificationState};
 

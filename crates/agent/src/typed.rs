@@ -81,6 +81,10 @@ impl TypedVerifier {
         let output = ctx.claim.output.clone().ok_or_else(|| {
             Fault::new("verifier_argument", "the claim has no output; hand it in by `final_output`")
         })?;
+        if let Err(message) = self.feed.catch_up().await {
+            let message = format!("the run's log cannot be read: {message}");
+            return Ok(Verdict::inconclusive("verifier_log", message));
+        }
         let timeout = self.timeout.min(ctx.timeout);
         let permit = tokio::time::timeout(timeout, Arc::clone(&self.alive).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else {

@@ -164,6 +164,13 @@ pub enum ToolError {
         /// Why, in words for the model.
         message: String,
     },
+    /// It could not be reached, and asking again may take it up where it was. The round is asked for
+    /// again, which counts as an interruption of the run.
+    #[error("the tool was lost: {message}")]
+    Lost {
+        /// Why, in words for people.
+        message: String,
+    },
     /// It failed so that going on makes no sense; the attempt ends and the run with it.
     #[error("the tool gave up: {message}")]
     Fatal {

@@ -111,9 +111,15 @@ pub enum NoteError {
         /// The bound.
         max_bytes: usize,
     },
-    /// The log could not be read.
+    /// What is there is no note, or not one that this delegate reads.
     #[error("the notes of the run cannot be read: {message}")]
     Unreadable {
+        /// Why.
+        message: String,
+    },
+    /// The store could not be asked. It says nothing about the notes: the same turn is asked for again.
+    #[error("the notes of the run cannot be read now: {message}")]
+    Unavailable {
         /// Why.
         message: String,
     },

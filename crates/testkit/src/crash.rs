@@ -7,8 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use probity_core::{Digest, RunId};
 use probity_store::{
-    AppendError, Batch, BlobError, Blobs, Cursor, FaultKind, LogState, ReadError, RunLog,
-    RunSummary, Store, StoreFault,
+    AppendError, Ask, Batch, BlobError, Blobs, Cause, Cursor, DeadJob, Enqueued, FaultKind, Job,
+    Lease, LeaseError, LogState, ParkedJob, Queue, QueueError, ReadError, RunLog, RunSummary,
+    Standing, Store, StoreFault, WorkStore,
 };
 
 /// When the store dies.
@@ -138,6 +139,77 @@ impl<S: Store + ?Sized> Blobs for CrashStore<S> {
     async fn get(&self, digest: &Digest, max_bytes: u64) -> Result<Option<Vec<u8>>, BlobError> {
         self.alive()?;
         self.inner.get(digest, max_bytes).await
+    }
+}
+
+#[async_trait]
+impl<S: WorkStore + ?Sized> Queue for CrashStore<S> {
+    fn lease_ttl(&self) -> Duration {
+        self.inner.lease_ttl()
+    }
+
+    async fn enqueue(&self, job: Job) -> Result<Enqueued, QueueError> {
+        self.alive()?;
+        self.inner.enqueue(job).await
+    }
+
+    async fn lease(&self, ask: &Ask) -> Result<Vec<Lease>, QueueError> {
+        self.alive()?;
+        self.inner.lease(ask).await
+    }
+
+    async fn heartbeat(&self, lease: &Lease) -> Result<(), LeaseError> {
+        self.alive()?;
+        self.inner.heartbeat(lease).await
+    }
+
+    async fn settle(&self, lease: &Lease) -> Result<(), LeaseError> {
+        self.alive()?;
+        self.inner.settle(lease).await
+    }
+
+    async fn release(&self, lease: &Lease, delay: Duration) -> Result<(), LeaseError> {
+        self.alive()?;
+        self.inner.release(lease, delay).await
+    }
+
+    async fn park(&self, lease: &Lease) -> Result<(), LeaseError> {
+        self.alive()?;
+        self.inner.park(lease).await
+    }
+
+    async fn bury(&self, lease: &Lease, cause: Cause) -> Result<(), LeaseError> {
+        self.alive()?;
+        self.inner.bury(lease, cause).await
+    }
+
+    async fn standing(&self, run: &RunId) -> Result<Option<Standing>, QueueError> {
+        self.alive()?;
+        self.inner.standing(run).await
+    }
+
+    async fn parked(
+        &self,
+        after: Option<&RunId>,
+        limit: usize,
+    ) -> Result<Vec<ParkedJob>, QueueError> {
+        self.alive()?;
+        self.inner.parked(after, limit).await
+    }
+
+    async fn dead(&self, after: Option<&RunId>, limit: usize) -> Result<Vec<DeadJob>, QueueError> {
+        self.alive()?;
+        self.inner.dead(after, limit).await
+    }
+
+    async fn revive(&self, run: &RunId) -> Result<bool, QueueError> {
+        self.alive()?;
+        self.inner.revive(run).await
+    }
+
+    async fn discard(&self, run: &RunId) -> Result<bool, QueueError> {
+        self.alive()?;
+        self.inner.discard(run).await
     }
 }
 

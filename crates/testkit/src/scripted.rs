@@ -23,6 +23,7 @@ pub struct ScriptedModel {
     repeats_last: bool,
     by_number: bool,
     latency: Duration,
+    is_forgetful: bool,
     state: Mutex<State>,
 }
 
@@ -45,6 +46,7 @@ impl Default for ScriptedModel {
             repeats_last: false,
             by_number: false,
             latency: Duration::ZERO,
+            is_forgetful: false,
             state: Mutex::default(),
         }
     }
@@ -116,6 +118,14 @@ impl ScriptedModel {
         self
     }
 
+    /// Neither remembers nor checks what it was asked, so that being asked costs the same however long
+    /// the conversation is. For measurements.
+    #[must_use]
+    pub fn forgetful(mut self) -> Self {
+        self.is_forgetful = true;
+        self
+    }
+
     /// What [`Model::identity`] says; `scripted` where this is not called.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
@@ -142,10 +152,12 @@ impl ScriptedModel {
     /// Takes the request down and picks the answer.
     fn pick(&self, request: &ModelRequest<'_>) -> Result<&Step, ModelError> {
         let mut state = self.state();
-        state.asked.push(Asked::of(request));
-        if let Some(message) = violation(request) {
-            state.violations.push(message.clone());
-            return Err(ModelError::Refused { status: Some(400), message });
+        if !self.is_forgetful {
+            state.asked.push(Asked::of(request));
+            if let Some(message) = violation(request) {
+                state.violations.push(message.clone());
+                return Err(ModelError::Refused { status: Some(400), message });
+            }
         }
         let place = if self.by_number {
             usize::try_from(request.number).unwrap_or(usize::MAX)

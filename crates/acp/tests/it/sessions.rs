@@ -1,7 +1,7 @@
 //! One session for all attempts of a run, through crashes of either side.
 
 use probity_core::{NoteKind, Turn};
-use probity_delegate::{Conversation, Delegate, DelegateError, Notes};
+use probity_delegate::{Conversation, Delegate, DelegateError, Notes, Said, Steering};
 use serde_json::json;
 
 use crate::World;
@@ -268,4 +268,35 @@ async fn an_agent_that_wants_a_login_says_which_it_has() {
     let error = world.attempt(1).await.unwrap_err();
     let DelegateError::Failed { message } = &error else { panic!("{error}") };
     assert!(message.contains("`auth_method`") && message.contains("`by-key`"), "{message}");
+}
+
+#[tokio::test]
+async fn what_people_say_is_part_of_the_next_prompt_once() {
+    let world = World::new(json!({}));
+    let delegate = world.delegate();
+    let all = tokio::sync::watch::Sender::<Vec<Said>>::default();
+    let hear = |number, text: &str| {
+        let turn = Turn { epoch: 0, number };
+        all.send_modify(|all| all.push(Said { turn, by: "ana".into(), text: text.into() }));
+    };
+    for attempt in 1..=4 {
+        let mut request = world.request(attempt);
+        request.steering = Steering::new(all.subscribe());
+        delegate.attempt(&request).await.unwrap();
+        match attempt {
+            1 => hear(0, "Be quick."),
+            2 => hear(1, "Be quiet."),
+            _ => {}
+        }
+    }
+    let prompts = world.prompts();
+    let quick: Vec<bool> = prompts.iter().map(|it| it.contains("Be quick.")).collect();
+    let quiet: Vec<bool> = prompts.iter().map(|it| it.contains("Be quiet.")).collect();
+    assert_eq!((quick, quiet), (vec![false, true, false, false], vec![false, false, true, false]));
+    // A new process that cannot load the session is told everything.
+    let mut request = world.request(5);
+    request.steering = Steering::new(all.subscribe());
+    world.delegate().attempt(&request).await.unwrap();
+    let last = world.prompts().pop().unwrap();
+    assert!(last.contains("Be quick.") && last.contains("Be quiet."), "{last}");
 }

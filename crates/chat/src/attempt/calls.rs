@@ -159,6 +159,12 @@ impl Attempt<'_> {
                 Err(ToolError::Failed { message }) => {
                     self.came_back(&open, ToolOutput::error(message)).await?;
                 }
+                Err(ToolError::Lost { message }) => {
+                    self.finished(&open, true);
+                    let message = cut::at_the_end(&message, MAX_FATAL_BYTES);
+                    let message = format!("the tool `{}`: {message}", open.call.name);
+                    return Err(DelegateError::Lost { message });
+                }
                 Err(ToolError::Fatal { message }) => {
                     self.finished(&open, true);
                     let message = cut::at_the_end(&message, MAX_FATAL_BYTES);

@@ -15,5 +15,6 @@ mod output;
 mod park;
 mod retry;
 mod stage;
+mod steering;
 mod tools;
 mod turns;

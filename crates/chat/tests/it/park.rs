@@ -167,3 +167,88 @@ async fn a_call_that_a_crash_caught_behind_its_wait_is_told_as_interrupted() {
     assert!(model.asked()[1].answer("a").0.starts_with("interrupted"), "{:?}", model.asked()[1]);
     assert_eq!(called.load(Ordering::SeqCst), 2);
 }
+
+/// Waits for a run named after its call; what it is told of it is its result.
+fn waits_for_runs() -> Arc<dyn Tool> {
+    let spec = ToolSpec {
+        name: "run".into(),
+        description: "Starts a run.".into(),
+        parameters: json!({ "type": "object" }),
+    };
+    let tool = FunctionTool::raw(spec, |_, ctx| async move {
+        Ok(match ctx.answer {
+            Some(answer) => ToolReply::Done(ToolOutput::json(answer)),
+            None => {
+                ToolReply::Park(Wait::Runs(vec![format!("of-{}", ctx.call_id).parse().unwrap()]))
+            }
+        })
+    });
+    Arc::new(tool.idempotent())
+}
+
+fn end(run: &str) -> Value {
+    json!({ "run": run, "outcome": "verified", "code": "pass", "response": run, "output": null })
+}
+
+fn runs(parked: &Parked) -> Vec<&str> {
+    parked.children.iter().map(probity_core::RunId::as_str).collect()
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_runs_wait_together_and_each_hears_of_its_own() {
+    let model = Strict::plays([
+        calls([call("a", "run", "{}"), say("b", "x"), call("c", "run", "{}")]),
+        ModelReply::text("Done."),
+    ]);
+    let (book, tools) = (Book::default(), || vec![waits_for_runs(), echo()]);
+    // It dies between the notes of the two waits, at every place.
+    let notes = {
+        let book = Book::default();
+        parked(attempt(&delegate(&model, tools(), config()), &book, request(&book, 1)).await);
+        book.kept().len()
+    };
+    assert_eq!(notes, 4, "the answer, the result, two waits");
+    for at in 1..notes {
+        book.fail_at(Some(at));
+        let dies = delegate(&model, tools(), config());
+        let replay = Request { is_replay: at > 1, ..request(&book, 1) };
+        assert_eq!(attempt(&dies, &book, replay).await.unwrap_err().code(), "delegate_notes");
+    }
+    book.fail_at(None);
+    let again = Request { is_replay: true, ..request(&book, 1) };
+    let wait = parked(attempt(&delegate(&model, tools(), config()), &book, again).await);
+    let (mut both, key) = (runs(&wait), wait.key.clone());
+    both.sort_unstable();
+    assert_eq!((both, wait.until_ms), (vec!["of-a", "of-c"], None));
+    assert!(["a", "c"].contains(&key.as_str()), "{key}");
+    let ends = json!([end("of-a"), end("of-c")]);
+    let woken = Request { answer: answer(&key, ends), ..request(&book, 1) };
+    attempt(&delegate(&model, tools(), config()), &book, woken).await.unwrap();
+    let asked = model.asked().pop().unwrap();
+    for id in ["a", "c"] {
+        let told: Value = serde_json::from_str(asked.answer(id).0).unwrap();
+        assert_eq!(told, json!([end(&format!("of-{id}"))]));
+    }
+}
+
+#[tokio::test]
+async fn a_question_beside_runs_is_waited_for_first_and_no_run_is_lost() {
+    for first_asks in [true, false] {
+        let (ask, run) = (call("q", "ask", "{}"), call("r", "run", "{}"));
+        let both = if first_asks { [ask, run] } else { [run, ask] };
+        let model = Strict::plays([calls(both), ModelReply::text("Done.")]);
+        let book = Book::default();
+        let tools = || vec![asks("ask", question(), 0, Arc::default()), waits_for_runs()];
+        let works = || delegate(&model, tools(), config());
+        let wait = parked(attempt(&works(), &book, request(&book, 1)).await);
+        assert_eq!((wait.key.as_str(), wait.children.len()), ("q", 0));
+        let woken = Request { answer: answer("q", json!("yes")), ..request(&book, 1) };
+        let wait = parked(attempt(&works(), &book, woken).await);
+        assert_eq!((wait.key.as_str(), runs(&wait)), ("r", vec!["of-r"]));
+        let woken = Request { answer: answer("r", json!([end("of-r")])), ..request(&book, 1) };
+        attempt(&works(), &book, woken).await.unwrap();
+        let asked = model.asked().pop().unwrap();
+        assert_eq!(asked.answer("q").0, "answered \"yes\", replay false");
+        assert!(asked.answer("r").0.contains("of-r"));
+    }
+}

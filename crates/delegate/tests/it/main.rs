@@ -11,6 +11,7 @@ mod command;
 mod config;
 mod formats;
 mod function;
+mod saying;
 mod scripted;
 
 use std::time::Duration;
