@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use probity_sandbox::Launcher;
 use probity_script::WorkerProgram;
-use probity_store::{MemoryStore, Store, StoreFault};
+use probity_store::{MemoryStore, Store, StoreFault, WorkStore};
+use probity_store_nats::{ConnectError, NatsOptions, NatsStore};
 use probity_store_sqlite::{Options, SqliteStore};
 
 /// A store that runs are kept in.
@@ -15,6 +17,8 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// Memory: gone with the process.
     Memory,
+    /// Streams of NATS servers, which many machines share.
+    Nats(Box<NatsOptions>),
 }
 
 /// The store cannot be used.
@@ -22,7 +26,7 @@ pub enum StoreUrl {
 #[non_exhaustive]
 pub enum StoreError {
     /// The text names no store.
-    #[error("`{text}` names no store; write sqlite:PATH or memory")]
+    #[error("`{text}` names no store; write sqlite:PATH, memory, or nats://HOST (tls://HOST)")]
     Url {
         /// What was given.
         text: String,
@@ -38,6 +42,15 @@ pub enum StoreError {
         /// Why.
         fault: StoreFault,
     },
+    /// It cannot be reached.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It is not on this machine, and was to be opened as if it were.
+    #[error("the store {label} is not on this machine; it is connected to, not opened")]
+    Remote {
+        /// The store, without secrets.
+        label: String,
+    },
 }
 
 impl StoreError {
@@ -48,20 +61,38 @@ impl StoreError {
             Self::Url { .. } => "store_url",
             Self::NoHome => "store_no_home",
             Self::Open { fault, .. } => fault.code(),
+            Self::Connect(error) => error.code(),
+            Self::Remote { .. } => "store_remote",
         }
     }
 }
 
 impl StoreUrl {
-    /// Reads `sqlite:PATH` or `memory`.
+    /// Reads `sqlite:PATH`, `memory`, or the URL of a NATS store, as [`NatsOptions::parse`] takes it.
     ///
     /// # Errors
-    /// [`StoreError::Url`] for everything else.
+    /// [`StoreError::Url`] for everything else; [`StoreError::Connect`] for a NATS URL that says
+    /// something else than it may.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         match text.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
+            Some(("nats" | "tls", rest)) if rest.starts_with("//") => {
+                Ok(Self::Nats(Box::new(NatsOptions::parse(text)?)))
+            }
             None if text == "memory" => Ok(Self::Memory),
+            // What stands before an @ may be a password.
+            _ if text.contains('@') => Err(StoreError::Url { text: "that text".to_owned() }),
             _ => Err(StoreError::Url { text: text.to_owned() }),
+        }
+    }
+
+    /// The store in a word that people know it by, without secrets.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Self::Memory => "memory".to_owned(),
+            Self::Nats(options) => format!("{}/{}", options.urls().join(","), options.space),
         }
     }
 
@@ -75,18 +106,54 @@ impl StoreUrl {
         Ok(Self::Sqlite(folder.join("probity.db")))
     }
 
-    /// Opens the store; a SQLite file is created where there is none.
+    /// Opens a store of this machine; a SQLite file is created where there is none.
     ///
     /// # Errors
-    /// [`StoreError::Open`] with what to do about it.
+    /// [`StoreError::Open`] with what to do about it; [`StoreError::Remote`] for one that must be
+    /// connected to, which [`StoreUrl::open_shared`] does.
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(self.open_here(None)?)
+    }
+
+    /// Opens the store, whichever it is, with its queue. A SQLite file and the streams of a NATS store
+    /// are created where there are none.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] and [`StoreError::Connect`] with what to do about it.
+    pub async fn open_shared(&self) -> Result<Arc<dyn WorkStore>, StoreError> {
+        self.open_leasing(None).await
+    }
+
+    /// As [`StoreUrl::open_shared`], with leases of that length where the store lets its opener choose:
+    /// a SQLite file does; that of a NATS store is part of its URL.
+    ///
+    /// # Errors
+    /// As [`StoreUrl::open_shared`].
+    pub async fn open_leasing(
+        &self,
+        lease: Option<Duration>,
+    ) -> Result<Arc<dyn WorkStore>, StoreError> {
+        match self {
+            Self::Nats(options) => {
+                Ok(Arc::new(NatsStore::connect(options.as_ref().clone()).await?))
+            }
+            Self::Sqlite(_) | Self::Memory => self.open_here(lease),
+        }
+    }
+
+    fn open_here(&self, lease: Option<Duration>) -> Result<Arc<dyn WorkStore>, StoreError> {
         match self {
             Self::Memory => Ok(Arc::new(MemoryStore::new())),
             Self::Sqlite(path) => {
-                let store = SqliteStore::open(path, Options::default());
+                let mut options = Options::default();
+                if let Some(lease) = lease {
+                    options.lease_ttl_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
+                }
+                let store = SqliteStore::open(path, options);
                 let failed = |fault| StoreError::Open { path: path.clone(), fault };
                 Ok(Arc::new(store.map_err(failed)?))
             }
+            Self::Nats(_) => Err(StoreError::Remote { label: self.label() }),
         }
     }
 }

@@ -315,6 +315,7 @@ fn assemble(
         request: serde_json::to_vec(request).map_err(PrepareError::Record)?,
         system_prompt: request.system_prompt.as_deref().map(Into::into),
         agent: request.agent.as_deref().unwrap_or_default().into(),
+        parent: request.parent_id.clone(),
         policy,
         checks,
         hooks,

@@ -6,14 +6,16 @@ mod file;
 mod method;
 mod millis;
 mod nearest;
+mod pool;
 mod rung;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use probity_core::{Code, Counting, OnFailure, Policy, PolicyError, RedFirst, RunId};
+use probity_core::{Code, Counting, Digest, OnFailure, Policy, PolicyError, RedFirst, RunId};
 use probity_delegate::{Format as OutputFormat, OnError};
 use probity_policy::{Envelope, HookArtifact};
+use probity_store::Pool;
 use probity_verifier::spec::CheckSpec;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -42,9 +44,13 @@ pub struct Request {
     /// Name of the run; absent draws one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<RunId>,
-    /// Name of the run that this one is part of. Recorded, not interpreted.
+    /// Name of the run that this one is part of. If that one waits for this one, it is told when this
+    /// one ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<RunId>,
+    /// The set of workers that may take the run up, where it is submitted. `default` if absent.
+    #[serde(with = "pool", skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pool>,
     /// Name of a profile of the project: a file in `.probity/agents/`. What the profile checks is
     /// checked besides what the request asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,6 +85,10 @@ pub struct Request {
     /// Wall time of one attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt_timeout: Option<Millis>,
+    /// What the project was trusted as when the run was submitted: a worker that finds another does not
+    /// begin. Set by `probity submit`, whatever a request says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<Digest>,
     /// Where the work is done. Relative to the folder of the request file, or the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<PathBuf>,
@@ -260,6 +270,7 @@ impl Request {
         Self {
             id: self.id.or(defaults.id),
             parent_id: self.parent_id.or(defaults.parent_id),
+            pool: self.pool.or(defaults.pool),
             agent: self.agent.or(defaults.agent),
             kind: self.kind.or(defaults.kind),
             system_prompt: self.system_prompt.or(defaults.system_prompt),
@@ -271,6 +282,7 @@ impl Request {
             format: self.format.or_else(|| defaults.format.filter(|_| !brings_delegate)),
             on_delegate_error: self.on_delegate_error.or(defaults.on_delegate_error),
             attempt_timeout: self.attempt_timeout.or(defaults.attempt_timeout),
+            project: self.project.or(defaults.project),
             workspace: self.workspace.or(defaults.workspace),
             expect: joined(defaults.expect, self.expect),
             verify: joined(defaults.verify, self.verify),

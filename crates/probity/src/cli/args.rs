@@ -3,9 +3,12 @@
 mod audit;
 mod checking;
 mod cite;
+mod dlq;
+mod doctor;
 mod drift;
 mod episode;
 mod export;
+mod fleet;
 mod hook;
 mod log;
 mod run;
@@ -18,12 +21,15 @@ use clap::{Args, Parser, Subcommand};
 pub use audit::{AuditArgs, QuotesArg};
 pub use checking::CheckingArgs;
 pub use cite::CiteArgs;
+pub use dlq::{DlqArgs, DlqCommand, DlqWhich};
+pub use doctor::DoctorArgs;
 pub use drift::{DriftArgs, DriftCommand};
 pub use episode::{EpisodeArgs, EpisodeCommand, EpisodeVerifyArgs};
 pub use export::ExportArgs;
+pub use fleet::{CancelArgs, ResumeArgs, SteerArgs, SubmitArgs, WatchArgs, WorkerArgs};
 pub use hook::{HookArgs, HookCommand, HookFireArgs};
-pub use log::{AnswerArgs, LogArgs, LogCommand};
-pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RunArgs};
+pub use log::{AnswerArgs, AnswerWords, IndexArgs, ListArgs, LogArgs, LogCommand};
+pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RequestArgs, RunArgs};
 pub use verify::VerifyArgs;
 
 const AFTER_HELP: &str = "\
@@ -32,6 +38,7 @@ Exit codes:
   1  exhausted, rejected  4  faulted (a verifier broke)        7  escalated (waits for a human)
   2  inconclusive         5  the delegate failed               64 wrong usage or configuration
                                                                74 the run stopped; resume it
+                                                               75 the run goes on (watch, --wait)
 
 Try it:
   probity demo
@@ -52,6 +59,27 @@ pub enum Command {
     /// Run a delegate, check its claim, send it back with the reason, seal the record.
     #[command(after_help = run::RUN_HELP)]
     Run(Box<RunArgs>),
+    /// Leave a run for a worker: the same request as `run`, executed by another process.
+    #[command(after_help = fleet::SUBMIT_HELP)]
+    Submit(Box<SubmitArgs>),
+    /// Take runs from the queue of a store, drive them and leave them.
+    #[command(after_help = fleet::WORKER_HELP)]
+    Worker(WorkerArgs),
+    /// Follow a run to its end, whoever drives it; the exit code is that of its outcome.
+    #[command(after_help = fleet::WATCH_HELP)]
+    Watch(WatchArgs),
+    /// Ask for a run to be stopped, whoever drives it.
+    Cancel(CancelArgs),
+    /// Say something to the delegate of a run in the midst of its work.
+    Steer(SteerArgs),
+    /// Have a run looked at by a worker again, with an answer to what it waits for.
+    #[command(after_help = fleet::RESUME_HELP)]
+    Resume(ResumeArgs),
+    /// Dead letters: runs that workers gave up on.
+    Dlq(DlqArgs),
+    /// Say whether a store can be trusted with runs, and what to do where it cannot.
+    #[command(after_help = doctor::DOCTOR_HELP)]
+    Doctor(DoctorArgs),
     /// Check a claim that was made elsewhere; no delegate is run.
     Verify(Box<VerifyArgs>),
     /// Say whether a verified run still holds, or the world has moved since.
@@ -100,7 +128,8 @@ pub enum Command {
 /// Where runs are kept.
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
-    /// Where runs are kept: sqlite:PATH, or memory. Default: a database in your state folder.
+    /// Where runs are kept: sqlite:PATH, memory, or nats://HOST (tls://HOST). Default: a database in
+    /// your state folder.
     #[arg(long, value_name = "STORE", env = "PROBITY_STORE")]
     pub store: Option<String>,
 }

@@ -53,7 +53,7 @@ pub(super) async fn demo(args: &DemoArgs, programs: &Programs) -> Result<u8, Cli
         ));
     }
     let Prepared { plan, warnings } = prepare(&request, run.clone(), programs)?;
-    let store = open_store(&args.store)?;
+    let store = open_store(&args.store).await?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.json);
     let output = Output::of(&plan, warnings);

@@ -42,7 +42,7 @@ async fn of_store(
     limit: usize,
     json: bool,
 ) -> Result<u8, CliError> {
-    let store = open_existing(store)?;
+    let store = open_existing(store).await?;
     let mut signals = signals::of_store(store.as_ref(), window_ms).await?;
     signals.truncate(limit);
     print(&signals, json)?;
@@ -74,7 +74,7 @@ async fn of_documents(
 
 /// Every signal of a fingerprint or a run. The counts are those of the whole store.
 async fn show(which: &str, store: &StoreArgs, window_ms: u64, json: bool) -> Result<u8, CliError> {
-    let store = open_existing(store)?;
+    let store = open_existing(store).await?;
     let run = match which.parse::<RunId>() {
         Ok(_) => resolve_run(store.as_ref(), which).await.ok(),
         Err(_) => None,

@@ -8,8 +8,11 @@ use probity_audit::attest::KeyError;
 use probity_audit::bundle::BundleError;
 use probity_core::{Digest, NameError, PolicyError, RunId};
 use probity_engine::EngineError;
+use probity_projection::IndexError;
+use probity_store_nats::ConnectError;
 use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
+use probity_worker::FleetError;
 use serde_json::json;
 
 use super::{EXIT_STOPPED, EXIT_USAGE, present};
@@ -48,6 +51,12 @@ pub enum CliError {
     /// The run stopped.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A run was not submitted, or not told.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// The local index.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// The workspace.
     #[error("cannot read the workspace: {0}")]
     Snapshot(#[from] SnapshotError),
@@ -140,6 +149,8 @@ impl CliError {
             Self::Policy(_) => "request_bound",
             Self::Store(error) => error.code(),
             Self::Engine(error) => error.code(),
+            Self::Fleet(error) => error.code(),
+            Self::Index(error) => error.code(),
             Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Write { .. } => "file_write",
@@ -158,8 +169,21 @@ impl CliError {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(StoreError::Url { .. } | StoreError::NoHome) => EXIT_USAGE,
+            Self::Store(
+                StoreError::Url { .. }
+                | StoreError::NoHome
+                | StoreError::Connect(ConnectError::Url { .. }),
+            ) => EXIT_USAGE,
+            Self::Fleet(FleetError::Engine(error)) => of_engine(error),
+            Self::Fleet(FleetError::Buried { .. }) => EXIT_USAGE,
+            Self::Index(
+                IndexError::Missing { .. }
+                | IndexError::Foreign { .. }
+                | IndexError::OtherStore { .. },
+            ) => EXIT_USAGE,
             Self::Store(_)
+            | Self::Fleet(_)
+            | Self::Index(_)
             | Self::Snapshot(_)
             | Self::Io { .. }
             | Self::Write { .. }
@@ -177,6 +201,7 @@ const fn of_engine(error: &EngineError) -> u8 {
         | EngineError::Missing { .. }
         | EngineError::Answer(_)
         | EngineError::NotAsked { .. }
+        | EngineError::NotParked { .. }
         | EngineError::PlanIncomplete { .. }
         | EngineError::PlanDiffers { .. } => EXIT_USAGE,
         _ => EXIT_STOPPED,

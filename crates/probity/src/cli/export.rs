@@ -155,7 +155,7 @@ async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, Cl
             args.run
         )));
     }
-    let store = open_existing(&args.store)?;
+    let store = open_existing(&args.store).await?;
     let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
     let log = log_of(store.as_ref(), &run).await?;
     let episode = match RunEpisode::read(store.as_ref(), &run).await {

@@ -1,6 +1,7 @@
 //! `probity log`: what the store holds, and which run a few characters of an id mean.
 
 mod answer;
+mod index;
 mod list;
 mod tail;
 
@@ -9,15 +10,15 @@ use std::sync::Arc;
 use probity_core::RunId;
 use probity_engine::{EngineError, Report};
 use probity_record::verify_records;
-use probity_store::{MemoryStore, Store, limits, read_run};
+use probity_store::{MemoryStore, Store, WorkStore, limits, read_run};
 use serde::Serialize;
 
-pub(super) use answer::refused;
+pub(super) use answer::{about, approval, decision, not_waiting, refused};
 pub(super) use list::timestamp;
 
 use super::args::{LogArgs, LogCommand, StoreArgs};
 use super::present::{self, Asked, Asks, Reader};
-use super::run::recorded;
+use super::run::{recorded, store_url};
 use super::{CliError, EXIT_STOPPED};
 use crate::location::{Programs, StoreUrl};
 
@@ -32,17 +33,24 @@ const MAX_NAMED: usize = 5;
 /// [`CliError`] if there is no such store or run, or it cannot be read.
 pub(super) async fn log(args: &LogArgs, programs: &Programs) -> Result<u8, CliError> {
     match &args.command {
-        LogCommand::List { limit, store, json } => {
-            list::list(open_existing(store)?.as_ref(), usize::from(*limit), *json).await
-        }
+        LogCommand::List(args) => match &args.index {
+            Some(index) => index::list(args, index),
+            None => {
+                let store = open_existing(&args.store).await?;
+                list::list(store.as_ref(), usize::from(args.limit), args.json).await
+            }
+        },
         LogCommand::Show { run, store, json } => {
-            show(open_existing(store)?.as_ref(), run, *json, programs).await
+            show(open_existing(store).await?.as_ref(), run, *json, programs).await
         }
         LogCommand::Tail { run, store, json } => {
-            tail::tail(open_existing(store)?.as_ref(), run, *json).await
+            tail::tail(open_existing(store).await?.as_ref(), run, *json).await
         }
         LogCommand::Answer(args) => answer::answer(args, programs).await,
-        LogCommand::Export { run, store } => export(open_existing(store)?.as_ref(), run).await,
+        LogCommand::Export { run, store } => {
+            export(open_existing(store).await?.as_ref(), run).await
+        }
+        LogCommand::Index(args) => index::index(args).await,
     }
 }
 
@@ -50,14 +58,20 @@ pub(super) async fn log(args: &LogArgs, programs: &Programs) -> Result<u8, CliEr
 ///
 /// # Errors
 /// [`CliError`] if the store that was named does not exist, or cannot be opened.
-pub(super) fn open_existing(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
-    let url = match &args.store {
-        Some(text) => StoreUrl::parse(text)?,
-        None => StoreUrl::of_user()?,
-    };
+pub(super) async fn open_existing(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+    Ok(open_existing_work(args).await?)
+}
+
+/// As [`open_existing`], with the queue of the store.
+///
+/// # Errors
+/// As [`open_existing`].
+pub(super) async fn open_existing_work(args: &StoreArgs) -> Result<Arc<dyn WorkStore>, CliError> {
+    let url = store_url(args)?;
     match &url {
         StoreUrl::Memory => Err(CliError::Usage(
-            "a memory store ends with its process; name the one to read with --store sqlite:PATH"
+            "a memory store ends with its process; name the one to read with --store sqlite:PATH or \
+             --store nats://HOST"
                 .to_owned(),
         )),
         StoreUrl::Sqlite(path) if !path.exists() => match args.store {
@@ -68,7 +82,7 @@ pub(super) fn open_existing(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError
             // Nothing was run yet: an empty list, and no file left behind by looking.
             None => Ok(Arc::new(MemoryStore::new())),
         },
-        StoreUrl::Sqlite(_) => Ok(url.open()?),
+        StoreUrl::Sqlite(_) | StoreUrl::Nats(_) => Ok(url.open_shared().await?),
     }
 }
 

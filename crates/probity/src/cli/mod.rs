@@ -6,6 +6,8 @@ mod check;
 mod cite;
 mod completions;
 mod demo;
+mod dlq;
+mod doctor;
 mod documents;
 mod drift;
 mod episode;
@@ -16,14 +18,19 @@ mod fresh_file;
 mod hook;
 mod init;
 mod log;
+mod post;
 mod present;
 mod progress;
 mod recheck;
+mod resume;
 mod run;
 mod source;
 mod stored;
+mod submit;
 mod trust;
 mod verify;
+mod watch;
+mod worker;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -46,6 +53,8 @@ pub const EXIT_AUDIT_USAGE: u8 = 2;
 pub const EXIT_INTERRUPTED: u8 = 130;
 /// The run stopped without an outcome: the store failed, or another process took it over.
 pub const EXIT_STOPPED: u8 = 74;
+/// The run goes on, and nobody waited for it.
+pub const EXIT_GOES_ON: u8 = 75;
 
 /// Runs the command that the process was started with.
 #[must_use]
@@ -91,6 +100,14 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
     let programs = Programs::of(Path::new("/proc/self/exe"));
     match command {
         Command::Run(args) => run::run(&args, &programs).await,
+        Command::Submit(args) => submit::submit(&args, &programs).await,
+        Command::Worker(args) => worker::worker(&args, programs).await,
+        Command::Watch(args) => watch::watch(&args, &programs).await,
+        Command::Cancel(args) => post::cancel(&args).await,
+        Command::Steer(args) => post::steer(&args).await,
+        Command::Resume(args) => resume::resume(&args, &programs).await,
+        Command::Dlq(args) => dlq::dlq(&args).await,
+        Command::Doctor(args) => doctor::doctor(&args).await,
         Command::Verify(args) => verify::verify(&args, &programs).await,
         Command::Recheck(args) => recheck::recheck(&args, &programs).await,
         Command::Audit(args) => audit::audit(&args, &programs).await,
@@ -136,7 +153,18 @@ fn steers(word: &OsStr) -> bool {
 
 const fn wants_json(command: &Command) -> bool {
     match command {
-        Command::Run(args) => args.checking.json,
+        Command::Run(args) => args.request.checking.json,
+        Command::Submit(args) => args.request.checking.json,
+        Command::Worker(args) => args.json,
+        Command::Watch(args) => args.json,
+        Command::Cancel(args) => args.json,
+        Command::Steer(args) => args.json,
+        Command::Resume(args) => args.json,
+        Command::Dlq(args) => match &args.command {
+            args::DlqCommand::List { json, .. } | args::DlqCommand::Show { json, .. } => *json,
+            args::DlqCommand::Retry(which) | args::DlqCommand::Drop(which) => which.json,
+        },
+        Command::Doctor(args) => args.json,
         Command::Verify(args) => args.checking.json,
         Command::Recheck(args) => args.json,
         Command::Audit(args) => args.json,
@@ -148,9 +176,9 @@ const fn wants_json(command: &Command) -> bool {
         Command::Trust(args) => args.json,
         Command::Demo(args) => args.json,
         Command::Log(args) => match &args.command {
-            args::LogCommand::List { json, .. }
-            | args::LogCommand::Show { json, .. }
-            | args::LogCommand::Tail { json, .. } => *json,
+            args::LogCommand::Show { json, .. } | args::LogCommand::Tail { json, .. } => *json,
+            args::LogCommand::List(args) => args.json,
+            args::LogCommand::Index(args) => args.json,
             args::LogCommand::Answer(args) => args.json,
             args::LogCommand::Export { .. } => false,
         },

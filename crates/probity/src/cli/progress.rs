@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probity_core::{
     Answer, CheckDecl, CheckIndex, Discrimination, Entry, Event, Finding, HookDecision, HookDecl,
-    HookIndex, NoteKind, Phase, VerdictKind,
+    HookIndex, NoteKind, Phase, RunId, VerdictKind,
 };
 use probity_engine::{Plan, Watch};
 
@@ -26,8 +26,8 @@ pub(super) struct Progress {
 enum Face {
     /// Nowhere.
     Quiet,
-    /// As lines.
-    Lines,
+    /// As lines, each behind these words.
+    Lines(String),
     /// As one line that changes.
     Live(ProgressBar),
 }
@@ -49,9 +49,14 @@ impl Progress {
         let face = match (io::stderr().is_terminal(), json) {
             (true, _) => Face::Live(live_line()),
             (false, true) => Face::Quiet,
-            (false, false) => Face::Lines,
+            (false, false) => Face::Lines(String::new()),
         };
         Self { face, state: Mutex::default() }
+    }
+
+    /// Lines that name their run, for where there are several.
+    pub(super) fn of_run(run: &RunId) -> Self {
+        Self { face: Face::Lines(format!("{run}  ")), state: Mutex::default() }
     }
 
     /// Takes in what a run's opening entry would have said: it is not told again on a resume.
@@ -86,9 +91,9 @@ impl Watch for Progress {
         let told = state.step(&entry.event);
         match &self.face {
             Face::Quiet => {}
-            Face::Lines => {
+            Face::Lines(before) => {
                 if let Some(line) = told {
-                    let _ = writeln!(io::stderr(), "{line}");
+                    let _ = writeln!(io::stderr(), "{before}{line}");
                 }
             }
             Face::Live(bar) => {
@@ -141,6 +146,10 @@ impl State {
             Event::CheckFinished { check, finding, elapsed_ms, .. } => {
                 Some(self.finished(*check, finding, *elapsed_ms))
             }
+            Event::LeaseTaken { worker, .. } => Some(format!("worker {worker} drives the run")),
+            Event::RunReleased => Some("left for a worker".to_owned()),
+            Event::CancelRequested { .. } => Some("asked to stop".to_owned()),
+            Event::Steered { .. } => Some("something is said to the delegate".to_owned()),
             Event::RunResumed { interruptions } => {
                 let times = count(usize::try_from(*interruptions).unwrap_or(0), "interruption");
                 Some(format!("taken up again after {times}"))

@@ -65,7 +65,7 @@ struct ChangedJudge {
 /// # Errors
 /// [`CliError`] if there is no such run, or the workspace cannot be read.
 pub(super) async fn recheck(args: &RecheckArgs, programs: &Programs) -> Result<u8, CliError> {
-    let store = open_existing(&args.store)?;
+    let store = open_existing(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
     let freshness = freshness(store.as_ref(), run, programs).await?;
     match args.json {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::{Answer, Outcome, RunId, SubmissionId};
+use probity_core::{Answer, Digest, Outcome, RunId, SubmissionId};
 use probity_delegate::OnError;
 use probity_engine::{Approval, Engine, Plan, Report, SystemClock};
 use probity_policy::{Place, distinct_names};
@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::args::{CheckingArgs, OnDelegateErrorArg, RunArgs, StoreArgs};
-use super::present::{Asked, Asks};
+use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
+use super::present::{Asked as Humans, Asks};
 use super::progress::Progress;
 use super::source::{read_text, refuse_irregular};
 use super::{CliError, present};
@@ -29,12 +29,12 @@ use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, 
 /// # Errors
 /// [`CliError`] if the run could not be started or driven on.
 pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliError> {
-    let store = open_store(&args.store)?;
+    let store = open_store(&args.store).await?;
     let (prepared, entry) = match &args.resume {
         Some(run) => resumed(args, run, store.as_ref(), programs).await?,
-        None => (fresh(args, programs)?, Entry::Open),
+        None => (fresh(&args.request, programs)?, Entry::Open),
     };
-    drive(store, prepared, entry, &args.checking).await
+    drive(store, prepared, entry, &args.request.checking).await
 }
 
 /// How a run is entered.
@@ -80,15 +80,16 @@ pub(super) async fn drive(
 }
 
 /// What only the command line knows of a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Output {
-    /// Whether retries continued the delegate's conversation.
+    /// Whether retries continued the delegate's conversation; empty where that is not known.
+    #[serde(skip_serializing_if = "str::is_empty")]
     conversation: &'static str,
     /// Weaknesses of the request.
     warnings: Vec<String>,
     /// Whom each human check asks.
     #[serde(skip)]
-    asked: Asked,
+    asked: Humans,
 }
 
 #[derive(Serialize)]
@@ -104,7 +105,12 @@ struct Printed<'a> {
 impl Output {
     pub(super) fn of(plan: &Plan, warnings: Vec<String>) -> Self {
         let conversation = plan.delegate.conversation().as_str();
-        Self { conversation, warnings, asked: Asked::of(plan) }
+        Self { conversation, warnings, asked: Humans::of(plan) }
+    }
+
+    /// Weaknesses of the request.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 }
 
@@ -130,12 +136,22 @@ pub(super) async fn finish(
 }
 
 /// Opens the store that was named, or the user's.
-pub(super) fn open_store(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
-    let url = match &args.store {
+///
+/// # Errors
+/// [`CliError::Store`].
+pub(super) async fn open_store(args: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+    Ok(store_url(args)?.open_shared().await?)
+}
+
+/// The store that was named, or the user's.
+///
+/// # Errors
+/// [`CliError::Store`].
+pub(super) fn store_url(args: &StoreArgs) -> Result<StoreUrl, CliError> {
+    Ok(match &args.store {
         Some(text) => StoreUrl::parse(text)?,
         None => StoreUrl::of_user()?,
-    };
-    Ok(url.open()?)
+    })
 }
 
 /// A token that the first Ctrl-C, SIGTERM or closed terminal cancels; the second one ends the process.
@@ -165,13 +181,18 @@ pub(super) fn cancel_on_signal() -> CancellationToken {
 
 /// What the arguments ask about checks, over the project's configuration.
 pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Request, CliError> {
+    applied(request, args).map(|(request, _)| request)
+}
+
+/// As [`with_project`], with what the project was trusted as, where there is one.
+fn applied(request: Request, args: &CheckingArgs) -> Result<(Request, Option<Digest>), CliError> {
     let root = request.workspace.clone().unwrap_or_else(|| ".".into());
     let root = std::path::absolute(&root).unwrap_or(root);
     let request = Request { workspace: Some(root.clone()), ..request };
     let project = if args.no_project { None } else { Project::find(&root)? };
     if let Some(project) = project {
         project.require_trust()?;
-        return Ok(project.apply(request)?);
+        return Ok((project.apply(request)?, Some(project.digest)));
     }
     let above = if args.no_project { None } else { Project::above(&root)? };
     if let Some(root) = above {
@@ -182,7 +203,7 @@ pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Requ
         return Err(ProjectError::NoProfile { name, hint }.into());
     }
     distinct_names(&request.hooks, &Place::file("the request")).map_err(ProjectError::from)?;
-    Ok(request)
+    Ok((request, None))
 }
 
 /// The part of a request that the checking arguments make.
@@ -209,12 +230,31 @@ pub(super) fn draw_run_id() -> Result<RunId, CliError> {
     Ok(Uuid::now_v7().to_string().parse()?)
 }
 
-fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
+/// A request as the arguments make it: with the project's part, every path absolute, under a name.
+pub(super) struct Asked {
+    /// The request.
+    pub(super) request: Request,
+    /// Its run.
+    pub(super) run: RunId,
+    /// What the project was trusted as, where there is one.
+    pub(super) project: Option<Digest>,
+}
+
+fn fresh(args: &RequestArgs, programs: &Programs) -> Result<Prepared, CliError> {
+    let Asked { request, run, .. } = asked(args)?;
+    Ok(prepare(&request, run, programs)?)
+}
+
+/// What the arguments ask for.
+///
+/// # Errors
+/// [`CliError`] with what of it cannot be.
+pub(super) fn asked(args: &RequestArgs) -> Result<Asked, CliError> {
     let mut request = request_of(args)?;
     if let Some(path) = &args.request {
         request = request.over(Request::load(path)?);
     }
-    let mut request = with_project(request, &args.checking)?;
+    let (mut request, project) = applied(request, &args.checking)?;
     for path in request.files_mut() {
         make_absolute(path);
         refuse_irregular(path)?;
@@ -225,10 +265,10 @@ fn fresh(args: &RunArgs, programs: &Programs) -> Result<Prepared, CliError> {
     };
     request.id = Some(run.clone());
     open_workspace(&request)?;
-    Ok(prepare(&request, run, programs)?)
+    Ok(Asked { request, run, project })
 }
 
-fn request_of(args: &RunArgs) -> Result<Request, CliError> {
+fn request_of(args: &RequestArgs) -> Result<Request, CliError> {
     let resume = args.resume_command.as_deref().map(words).transpose()?;
     let decision = args.decision.as_deref().map(read_decision).transpose()?;
     let on_failure = args.on_failure.map(Into::into);
@@ -263,7 +303,7 @@ fn request_of(args: &RunArgs) -> Result<Request, CliError> {
 }
 
 /// What the arguments say of a chat model.
-fn chat_of(args: &RunArgs) -> Result<Option<Chat>, CliError> {
+fn chat_of(args: &RequestArgs) -> Result<Option<Chat>, CliError> {
     let said = Chat {
         endpoint: args.endpoint.clone(),
         model: args.model.clone(),
@@ -320,7 +360,7 @@ pub(super) fn require_name(by: &str) -> Result<(), CliError> {
     }
 }
 
-fn parse_answer(text: &str) -> Result<Answer, CliError> {
+pub(super) fn parse_answer(text: &str) -> Result<Answer, CliError> {
     match text {
         "reject" => Ok(Answer::Reject),
         "waive" => Ok(Answer::Waive),

@@ -53,7 +53,7 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     let Prepared { mut plan, warnings } =
         prepare_with(&request, run.clone(), programs, workspace, given)?;
     plan.facts = Arc::new(NoFacts);
-    let store = open_store(&args.store)?;
+    let store = open_store(&args.store).await?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
     let output = Output::of(&plan, warnings);

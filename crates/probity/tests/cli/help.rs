@@ -2,8 +2,20 @@
 
 use crate::world::World;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 39] = [
     "run",
+    "submit",
+    "worker",
+    "watch",
+    "cancel",
+    "steer",
+    "resume",
+    "dlq",
+    "dlq list",
+    "dlq show",
+    "dlq retry",
+    "dlq drop",
+    "doctor",
     "verify",
     "recheck",
     "audit",
@@ -13,6 +25,7 @@ const COMMANDS: [&str; 26] = [
     "log show",
     "log tail",
     "log export",
+    "log index",
     "log answer",
     "episode",
     "episode verify",

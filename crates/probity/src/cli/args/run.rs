@@ -40,18 +40,15 @@ Examples:
   probity run --request nightly.yaml
   probity run --resume 0198c0de";
 
-/// `probity run`.
+/// What is asked for: by `probity run` here and now, by `probity submit` of a worker.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub struct RequestArgs {
     /// The task, in words for the delegate.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     /// The checks.
     #[command(flatten)]
     pub checking: CheckingArgs,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub store: StoreArgs,
     /// A request file: JSON, YAML or TOML. What the command line gives adds to it.
     #[arg(long, value_name = "FILE")]
     pub request: Option<PathBuf>,
@@ -95,20 +92,6 @@ pub struct RunArgs {
     /// The run's name. Default: one is drawn.
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Take up a run that was interrupted or escalated.
-    #[arg(long, value_name = "RUN", conflicts_with_all = [
-        "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
-        "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
-        "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command",
-        "agent", "decision", "decision_type", "endpoint", "model", "api", "key_env", "acp"
-    ])]
-    pub resume: Option<String>,
-    /// Answer an escalated run: reject, waive, or a number of further attempts. As `log answer`.
-    #[arg(long, value_name = "ANSWER", requires = "resume", requires = "by")]
-    pub answer: Option<String>,
-    /// Who answers.
-    #[arg(long, value_name = "NAME", requires = "answer")]
-    pub by: Option<String>,
     /// The delegate is a chat model at this address, such as `https://api.openai.com/v1`. Its
     /// tools come from a request file or a profile.
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "acp"])]
@@ -130,6 +113,31 @@ pub struct RunArgs {
     /// input.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// `probity run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What is asked for.
+    #[command(flatten)]
+    pub request: RequestArgs,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Take up a run that was interrupted or escalated.
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
+        "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
+        "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command",
+        "agent", "decision", "decision_type", "endpoint", "model", "api", "key_env", "acp"
+    ])]
+    pub resume: Option<String>,
+    /// Answer an escalated run: reject, waive, or a number of further attempts. As `log answer`.
+    #[arg(long, value_name = "ANSWER", requires = "resume", requires = "by")]
+    pub answer: Option<String>,
+    /// Who answers.
+    #[arg(long, value_name = "NAME", requires = "answer")]
+    pub by: Option<String>,
 }
 
 /// What a delegate that ends with a failure means.

@@ -79,7 +79,7 @@ async fn stored(text: &str, error: &std::io::Error, args: &AuditArgs) -> Result<
         std::io::ErrorKind::NotFound => &rule::MISSING,
         _ => &rule::UNREADABLE,
     };
-    let store = match open_existing(&args.store) {
+    let store = match open_existing(&args.store).await {
         Ok(store) => store,
         Err(error @ (CliError::Usage(_) | CliError::Store(StoreError::Url { .. }))) => {
             return Err(error);

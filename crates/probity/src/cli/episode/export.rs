@@ -21,7 +21,7 @@ use crate::cli::present::{self, Style, block};
 /// # Errors
 /// [`CliError`] if there is no such run, or it has no episode.
 pub(super) async fn show(run: &str, store: &StoreArgs, json: bool) -> Result<u8, CliError> {
-    let store = open_existing(store)?;
+    let store = open_existing(store).await?;
     let (run, episode) = read(store.as_ref(), run).await?;
     let value: Value = parsed(&episode)?;
     if json {
@@ -46,7 +46,7 @@ pub(super) async fn export(
     receipt: Option<&Path>,
     store: &StoreArgs,
 ) -> Result<u8, CliError> {
-    let store = open_existing(store)?;
+    let store = open_existing(store).await?;
     let (run, episode) = read(store.as_ref(), run).await?;
     if let Some(path) = receipt {
         write(path, &line(&episode.episode.receipt())?)?;

@@ -111,7 +111,7 @@ async fn sources(args: &EpisodeVerifyArgs) -> Result<Vec<Source>, CliError> {
         let input = match documents::input(text) {
             Ok(input) => input,
             Err(error) => {
-                let Ok(store) = open_existing(&args.store) else { return Err(error) };
+                let Ok(store) = open_existing(&args.store).await else { return Err(error) };
                 match resolve_run(store.as_ref(), text).await {
                     Ok(run) => sources.push(Source::Run(store, run)),
                     Err(CliError::Name(_) | CliError::Engine(EngineError::Missing { .. })) => {

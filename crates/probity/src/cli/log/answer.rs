@@ -7,7 +7,7 @@ use probity_engine::{Approval, EngineError, Report};
 
 use super::{open_existing, resolve_run};
 use crate::cli::CliError;
-use crate::cli::args::{AnswerArgs, CheckingArgs};
+use crate::cli::args::{AnswerArgs, AnswerWords, CheckingArgs};
 use crate::cli::present::{self, Asked, Asks, wants_approval};
 use crate::cli::progress::awaited;
 use crate::cli::run::{Entry, drive, recorded, require_name};
@@ -20,7 +20,7 @@ use crate::location::Programs;
 /// somebody else, or it cannot be driven on.
 pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8, CliError> {
     require_name(&args.by)?;
-    let store = open_existing(&args.store)?;
+    let store = open_existing(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
     let report = Report::read(store.as_ref(), &run).await?;
     if let Some(why) = not_waiting(&report) {
@@ -31,10 +31,11 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
     let is_asked = report.asked_about.is_some();
     let entry = match &report.asked_about {
         Some(asked_about) => {
-            let approval = approval(args, &run, asked.by(&report))?;
-            Entry::Approve(args.by.clone(), about(args, asked_about)?, approval)
+            let words = &args.words;
+            let approval = approval(words, &args.by, &run, asked.by(&report))?;
+            Entry::Approve(args.by.clone(), about(words, asked_about)?, approval)
         }
-        None => Entry::Answer(args.by.clone(), decision(args, &report)?),
+        None => Entry::Answer(args.by.clone(), decision(&args.words, &report)?),
     };
     let checking = CheckingArgs {
         allow_unverified: args.allow_unverified,
@@ -89,7 +90,8 @@ fn interrupted(run: &RunId) -> String {
     )
 }
 
-fn not_waiting(report: &Report) -> Option<String> {
+/// Why a run takes no answer of a human, if it takes none.
+pub(in crate::cli) fn not_waiting(report: &Report) -> Option<String> {
     let run = &report.run_id;
     match report.outcome {
         Some(Outcome::Escalated) if report.seal.is_none() => None,
@@ -99,7 +101,10 @@ fn not_waiting(report: &Report) -> Option<String> {
 }
 
 /// The submission that was answered: the one that was named, or the one that waits now.
-fn about(args: &AnswerArgs, asked_about: &SubmissionId) -> Result<SubmissionId, CliError> {
+pub(in crate::cli) fn about(
+    args: &AnswerWords,
+    asked_about: &SubmissionId,
+) -> Result<SubmissionId, CliError> {
     match &args.claim {
         None => Ok(asked_about.clone()),
         Some(claim) => claim.parse().map_err(|_| {
@@ -109,19 +114,24 @@ fn about(args: &AnswerArgs, asked_about: &SubmissionId) -> Result<SubmissionId, 
 }
 
 /// The answer to a human check.
-fn approval(args: &AnswerArgs, run: &RunId, asks: Option<&Asks>) -> Result<Approval, CliError> {
+pub(in crate::cli) fn approval(
+    args: &AnswerWords,
+    by: &str,
+    run: &RunId,
+    asks: Option<&Asks>,
+) -> Result<Approval, CliError> {
     let asked = asks.map_or_else(
         || format!("run {run} waits on a human check"),
         |asks| format!("run {run} asks {}: {}", asks.who, asks.question()),
     );
-    if let Some(asks) = asks.filter(|asks| asks.who != args.by) {
-        return Err(CliError::NotAsked { asked, who: asks.who.clone(), by: args.by.clone() });
+    if let Some(asks) = asks.filter(|asks| asks.who != by) {
+        return Err(CliError::NotAsked { asked, who: asks.who.clone(), by: by.to_owned() });
     }
     if args.approve {
         return Ok(Approval::Approve);
     }
     let reason = |text: &str| match text.trim() {
-        "" => format!("rejected by {}", args.by),
+        "" => format!("rejected by {by}"),
         text => text.to_owned(),
     };
     match (&args.revise, &args.reject) {
@@ -138,7 +148,7 @@ fn approval(args: &AnswerArgs, run: &RunId, asks: Option<&Asks>) -> Result<Appro
 }
 
 /// The answer to an escalation.
-fn decision(args: &AnswerArgs, report: &Report) -> Result<Answer, CliError> {
+pub(in crate::cli) fn decision(args: &AnswerWords, report: &Report) -> Result<Answer, CliError> {
     let run = &report.run_id;
     let wants_approval = wants_approval(report);
     if args.waive {

@@ -127,6 +127,12 @@ impl Follower {
             Event::VerdictMerged { judgement, code, attempts, .. } => {
                 format!("{}  [{code}]  attempts {attempts}", judgement.as_str())
             }
+            Event::LeaseTaken { epoch, worker, interruptions } => {
+                format!("{worker}  epoch {epoch}  interruptions {interruptions}")
+            }
+            Event::RunReleased => "for a worker".to_owned(),
+            Event::CancelRequested { .. } => "somebody asks the run to stop".to_owned(),
+            Event::Steered { .. } => "something is said to the delegate".to_owned(),
             Event::RunResumed { interruptions } => format!("interruptions {interruptions}"),
             Event::Escalated { instead_of, code } => format!("instead of {instead_of}  [{code}]"),
             Event::Answered { answer, .. } => format!("{answer:?}").to_lowercase(),

@@ -1,0 +1,102 @@
+//! `probity cancel`, `probity steer`: what is said to a run by whoever does not drive it.
+
+use std::sync::Arc;
+
+use probity_core::RunId;
+use probity_engine::{Post, Posted};
+use probity_store::WorkStore;
+use probity_worker::Fleet;
+use serde::Serialize;
+
+use super::args::{CancelArgs, SteerArgs};
+use super::log::{refused, resolve_run};
+use super::run::require_name;
+use super::submit::fleet_of;
+use super::watch::{Watching, watch_run};
+use super::{CliError, present};
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Told<'a> {
+    pub(super) run_id: &'a RunId,
+    /// False where the log says so already.
+    pub(super) new: bool,
+    /// Whether a worker was asked to look at the run.
+    pub(super) queued: bool,
+}
+
+/// Asks for a run to be stopped.
+///
+/// # Errors
+/// [`CliError`] if there is no such run, or it has ended.
+pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
+    require_name(&args.by)?;
+    let (store, fleet, _) = fleet_of(&args.store).await?;
+    let run = resolve_run(store.as_ref(), &args.run).await?;
+    let post = Post::Cancel { by: args.by.clone(), text: args.reason.clone() };
+    let told = say(&store, &fleet, &run, &post).await?;
+    if !args.wait {
+        return tell(&told, "asked to stop", args.json);
+    }
+    let watching = Watching { timeout: None, json: args.json, allow_unverified: false };
+    watch_run(store, &run, None, &watching).await
+}
+
+/// Says something to a run's delegate.
+///
+/// # Errors
+/// [`CliError`] if there is no such run, or it has ended.
+pub(super) async fn steer(args: &SteerArgs) -> Result<u8, CliError> {
+    require_name(&args.by)?;
+    if args.text.trim().is_empty() {
+        return Err(CliError::Usage("there is nothing to say; write it behind the run".to_owned()));
+    }
+    let (store, fleet, _) = fleet_of(&args.store).await?;
+    let run = resolve_run(store.as_ref(), &args.run).await?;
+    let post = Post::Steer { by: args.by.clone(), text: args.text.clone() };
+    let told = say(&store, &fleet, &run, &post).await?;
+    tell(&told, "was told", args.json)
+}
+
+/// Appends what is said. A run of the queue is looked at by a worker then; one that never was in it is
+/// driven by somebody who hears it without that, and a worker would take it away.
+async fn say<'a>(
+    store: &Arc<dyn WorkStore>,
+    fleet: &Fleet,
+    run: &'a RunId,
+    post: &Post,
+) -> Result<Told<'a>, CliError> {
+    let failed = |error| refused(run, error);
+    let found = fleet.engine().find(run).await?;
+    let is_ours = found.machine().epoch() > 0
+        || found.machine().is_released()
+        || store.standing(run).await.map_err(probity_worker::FleetError::from)?.is_some();
+    let (Posted { is_new, .. }, queued) = match is_ours {
+        true => match fleet.post(run, post).await {
+            Ok(posted) => (posted, true),
+            Err(probity_worker::FleetError::Engine(error)) => return Err(failed(error)),
+            Err(error) => return Err(error.into()),
+        },
+        false => (fleet.engine().post(run, post).await.map_err(failed)?, false),
+    };
+    Ok(Told { run_id: run, new: is_new, queued })
+}
+
+fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
+    if json {
+        present::json(told)?;
+        return Ok(0);
+    }
+    let Told { run_id, new, queued } = told;
+    let before = if *new { "" } else { " before, and is so still" };
+    present::print(format!("run {run_id} {what}{before}\n").as_bytes())?;
+    if *queued {
+        present::note(&format!("next: probity watch {run_id}"));
+    } else {
+        present::note(&format!(
+            "run {run_id} was never in the queue: the process that drives it hears it; if none does, \
+             take it up with `probity run --resume {run_id}`"
+        ));
+    }
+    Ok(0)
+}
