@@ -76,7 +76,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// The server program of NATS. Absent leaves JetStream out.
-    #[arg(long, value_name = "PATH", env = "FLEET_NATS_SERVER")]
+    #[arg(long, value_name = "PATH", env = "PROBITY_NATS_SERVER")]
     nats_server: Option<PathBuf>,
     /// Where it happens. Absent takes the folder for temporary files.
     #[arg(long, value_name = "DIR")]

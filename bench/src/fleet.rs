@@ -27,7 +27,7 @@ use recovery::Recovery;
 
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
-#[command(name = "fleet")]
+#[command(name = "workers")]
 struct Args {
     /// Print one JSON object in place of the table.
     #[arg(long)]
@@ -51,7 +51,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 16)]
     concurrency: usize,
     /// The server program of NATS. Absent leaves JetStream out.
-    #[arg(long, value_name = "PATH", env = "FLEET_NATS_SERVER")]
+    #[arg(long, value_name = "PATH", env = "PROBITY_NATS_SERVER")]
     nats_server: Option<PathBuf>,
     /// A Python with nfactorial in it. Absent leaves the peer out.
     #[arg(long, value_name = "PATH", env = "FLEET_PYTHON")]
@@ -129,7 +129,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fleet: {error}");
+            eprintln!("workers: {error}");
             ExitCode::FAILURE
         }
     }

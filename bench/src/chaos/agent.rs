@@ -6,33 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use probity::core::{Fault, RunId, Verdict};
-use probity::engine::{Engine, SystemClock};
+use probity::core::RunId;
 use probity::record::read_records;
 use probity::store::{MemoryStore, Store, read_run};
-use probity::verifier::{CheckContext, Verifier};
 use probity_agent::chat::{Call, FINAL_OUTPUT, Model, ModelError, ModelReply, ModelRequest};
-use tokio_util::sync::CancellationToken;
+use probity_agent::{Agent, Reject, RunOptions, Submission};
 
 use super::proof::{self, Row};
 use super::side::Side;
 use super::wrong;
 use crate::error::BenchError;
-use crate::face::Unwatched;
-use crate::fleet::mode::{GOOD_SCORE, score_of};
-use crate::fleet::tasks::Tasks;
+use crate::fleet::mode::{GOOD_SCORE, good_from};
+use crate::fleet::tasks::{Answer, INSTRUCTIONS, TASK, Tasks};
 
 /// Verdicts of a run.
 pub(super) const VERDICTS: usize = 4;
 
 /// Asked, writes that down, takes its time, hands in another output every time.
 struct Noting {
-    side: Option<Arc<Side>>,
-    latency: Duration,
-}
-
-/// Looks, writes that down, takes its time.
-struct Looking {
     side: Option<Arc<Side>>,
     latency: Duration,
 }
@@ -54,11 +45,11 @@ pub(super) fn to_work(
 /// The verdicts of a run that nobody harms.
 pub(super) async fn unharmed(side: &Path) -> Result<Vec<Row>, BenchError> {
     let side = Arc::new(Side::open(side)?);
-    let tasks = to_work(side, Duration::ZERO, Duration::ZERO)?;
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
-    let run: RunId = "unharmed".parse()?;
-    engine.run(tasks.plan(&run), &Unwatched, CancellationToken::new()).await?;
+    let (run, none): (RunId, _) = ("unharmed".parse()?, Duration::ZERO);
+    let agent = agent(Some(side), none, none, Arc::clone(&store))?;
+    let options = RunOptions { run: Some(run.clone()), ..RunOptions::default() };
+    agent.run_with(TASK, options).await.map_err(wrong)?;
     let records = read_run(store.as_ref(), &run).await.map_err(wrong)?;
     let rows = proof::rows(&read_records(&records).map_err(wrong)?.entries);
     if rows.len() != VERDICTS {
@@ -72,10 +63,37 @@ fn tasks(
     model: Duration,
     verifier: Duration,
 ) -> Result<Tasks, BenchError> {
-    let noting = Noting { side: side.clone(), latency: model };
-    let mut tasks = Tasks::new(Arc::new(noting)).output()?;
-    tasks.verifier = Some(Arc::new(Looking { side, latency: verifier }));
-    Ok(tasks)
+    // The store of the worker is the one that counts.
+    agent(side, model, verifier, Arc::new(MemoryStore::new())).map(Tasks::Typed)
+}
+
+fn agent(
+    side: Option<Arc<Side>>,
+    model: Duration,
+    verifier: Duration,
+    store: Arc<dyn Store>,
+) -> Result<Agent<Answer>, BenchError> {
+    let looked = side.clone();
+    let verify = move |answer: Answer, submission: Submission| {
+        let looked = looked.clone();
+        async move {
+            if let Some(looked) = looked {
+                looked.verifier(&submission.id).map_err(Reject::system)?;
+            }
+            tokio::time::sleep(verifier).await;
+            good_from(GOOD_SCORE, answer)
+        }
+    };
+    Agent::builder(INSTRUCTIONS)
+        .name("noting")
+        .model(Noting { side, latency: model })
+        .store(store)
+        .max_interruptions(1000)
+        .output::<Answer>()
+        .verifier(verify)
+        .verifier_max_attempts(GOOD_SCORE + 2)
+        .build()
+        .map_err(wrong)
 }
 
 #[async_trait]
@@ -87,8 +105,8 @@ impl Model for Noting {
             Some(side) => side.model(request.run, number),
             None => Ok("nobody".to_owned()),
         };
-        let name =
-            name.map_err(|error| ModelError::Refused { status: None, message: error.to_string() })?;
+        let refused = |message: String| ModelError::Refused { status: None, message };
+        let name = name.map_err(|error| refused(error.to_string()))?;
         tokio::time::sleep(self.latency).await;
         Ok(ModelReply::calls([Call {
             id: name,
@@ -99,21 +117,5 @@ impl Model for Noting {
 
     fn identity(&self) -> String {
         "noting".to_owned()
-    }
-}
-
-#[async_trait]
-impl Verifier for Looking {
-    async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
-        let score = score_of(ctx);
-        if let (Some(side), Some(submission)) = (&self.side, &ctx.submission) {
-            side.verifier(submission)
-                .map_err(|error| Fault::new("side_file", error.to_string()))?;
-        }
-        tokio::time::sleep(self.latency).await;
-        if score >= GOOD_SCORE {
-            return Ok(Verdict::pass());
-        }
-        Ok(Verdict::revise("too_low", format!("the score {score} is below {GOOD_SCORE}")))
     }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use probity::core::RunId;
 use probity::engine::SystemClock;
-use probity::store::{Pool, WorkStore};
+use probity::store::WorkStore;
 use probity::worker::Fleet;
 
-use super::{agent, wrong};
+use super::agent;
 use crate::error::BenchError;
 use crate::fleet::tasks::Tasks;
 
@@ -99,12 +99,11 @@ impl Feed {
     }
 
     async fn submit(&self, run: &RunId) -> Result<(), BenchError> {
-        let plan = self.tasks.plan(run);
         let mut tries = 1;
         loop {
-            match self.fleet.submit(&plan, &Pool::default(), Duration::ZERO).await {
-                Ok(_) => return Ok(()),
-                Err(error) if tries >= SUBMITS => return Err(wrong(error)),
+            match self.tasks.submit(&self.fleet, run.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(error) if tries >= SUBMITS => return Err(error),
                 // Submitting it again changes nothing where it came through.
                 Err(_) => tokio::time::sleep(SUBMIT_AGAIN).await,
             }

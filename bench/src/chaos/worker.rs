@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity::engine::SystemClock;
-use probity::worker::{How, Worker, WorkerEvent, WorkerOptions, WorkerWatch};
+use probity::worker::{Fleet, How, Worker, WorkerEvent, WorkerOptions, WorkerWatch};
 use tokio_util::sync::CancellationToken;
 
 use super::lives::Duty;
@@ -40,7 +40,8 @@ pub(super) async fn live(duty: Duty) -> Result<(), BenchError> {
     let mut options = WorkerOptions::new(duty.name.parse()?);
     options.concurrency = duty.concurrency;
     let store = duty.place.open().await?;
-    let worker = Worker::new(store, Arc::new(SystemClock), tasks.planner(), options);
+    let fleet = Fleet::new(Arc::clone(&store), Arc::new(SystemClock));
+    let worker = Worker::new(store, Arc::new(SystemClock), tasks.planner(fleet), options);
     let drain = CancellationToken::new();
     let drained = drain.clone();
     let work = tokio::spawn(async move {

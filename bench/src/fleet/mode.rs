@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use probity::core::{Fault, Verdict};
-use probity::verifier::{CheckContext, Verifier};
 use probity_agent::chat::{
     Call, FINAL_OUTPUT, FunctionTool, Model, ModelError, ModelReply, ModelRequest, ToolContext,
 };
+use probity_agent::{Agent, Reject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tasks::Tasks;
+use super::tasks::{Answer, INSTRUCTIONS, Tasks};
+use super::wrong;
 use crate::error::BenchError;
 
 /// The first output that the verifier lets through, in the mode in which it rejects any.
@@ -40,9 +40,6 @@ pub(crate) enum Mode {
 struct Edit {
     text: String,
 }
-
-/// Lets outputs through from a number on.
-struct From(u32);
 
 /// Answers at once.
 struct Scripted {
@@ -96,42 +93,34 @@ impl Mode {
 
 /// The tasks of a mode; `turns` is for the one whose tasks may be long.
 pub(crate) fn tasks(mode: Mode, turns: u32, asked: &Arc<Asked>) -> Result<Tasks, BenchError> {
-    let tools = turns.saturating_sub(1);
-    let mut tasks = Tasks::new(Arc::new(Scripted { mode, tools, asked: Arc::clone(asked) }));
-    tasks.max_model_calls = turns.saturating_add(1);
-    match mode {
-        Mode::Plain => Ok(tasks),
-        Mode::Tools4 => tasks.tool(FunctionTool::new(
-            "edit",
-            "Edits.",
-            |edit: Edit, _: ToolContext| async move {
+    let scripted = Scripted { mode, tools: turns.saturating_sub(1), asked: Arc::clone(asked) };
+    let agent = Agent::builder(INSTRUCTIONS).name("scripted").model(scripted);
+    let agent = agent.max_model_calls(turns.saturating_add(1));
+    Ok(match mode {
+        Mode::Plain => Tasks::Text(agent.build().map_err(wrong)?),
+        Mode::Tools4 => {
+            let edit = |edit: Edit, _: ToolContext| async move {
                 Ok::<_, Infallible>(format!("wrote {}", edit.text))
-            },
-        )),
-        Mode::Output => tasks.output(),
+            };
+            let tool = FunctionTool::new("edit", "Edits.", edit);
+            Tasks::Text(agent.tool(tool).build().map_err(wrong)?)
+        }
+        Mode::Output => Tasks::Typed(agent.output::<Answer>().build().map_err(wrong)?),
         Mode::Verify1 | Mode::Verify4 => {
             let from = if mode == Mode::Verify4 { GOOD_SCORE } else { 0 };
-            tasks.verifier = Some(Arc::new(From(from)));
-            tasks.output()
+            let verify = move |answer: Answer| async move { good_from(from, answer) };
+            let agent = agent.output::<Answer>().verifier(verify);
+            Tasks::Typed(agent.verifier_max_attempts(GOOD_SCORE + 2).build().map_err(wrong)?)
         }
-    }
+    })
 }
 
-/// The number in an output; 0 where there is none.
-pub(crate) fn score_of(ctx: &CheckContext) -> u32 {
-    let score = ctx.claim.output.as_ref().and_then(|output| output.get("score")?.as_u64());
-    score.and_then(|score| u32::try_from(score).ok()).unwrap_or(0)
-}
-
-#[async_trait]
-impl Verifier for From {
-    async fn verify(&self, ctx: &CheckContext) -> Result<Verdict, Fault> {
-        let score = score_of(ctx);
-        if score >= self.0 {
-            return Ok(Verdict::pass());
-        }
-        Ok(Verdict::revise("too_low", format!("the score {score} is below {}", self.0)))
+/// Lets an output through from a score on.
+pub(crate) fn good_from(score: u32, answer: Answer) -> Result<Answer, Reject> {
+    if answer.score >= score {
+        return Ok(answer);
     }
+    Err(Reject::revise(format!("the score {} is below {score}", answer.score)).code("too_low"))
 }
 
 impl Asked {

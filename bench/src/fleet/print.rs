@@ -16,7 +16,7 @@ const BAR: f64 = 20.0;
 pub(super) fn json(figures: &Figures) {
     match serde_json::to_string_pretty(figures) {
         Ok(text) => println!("{text}"),
-        Err(error) => eprintln!("fleet: {error}"),
+        Err(error) => eprintln!("workers: {error}"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use probity::core::RunId;
 use probity::engine::{Clock, SystemClock};
-use probity::store::{Pool, WorkStore};
+use probity::store::WorkStore;
 use probity::worker::{
     Fleet, How, Planner, Tally, Worker, WorkerEvent, WorkerOptions, WorkerWatch,
 };
@@ -59,9 +59,7 @@ impl Rig {
     }
 
     pub(crate) async fn submit_one(&self, run: &RunId) -> Result<(), BenchError> {
-        let plan = self.tasks.plan(run);
-        let posted = self.fleet.submit(&plan, &Pool::default(), Duration::ZERO).await;
-        posted.map(|_| ()).map_err(wrong)
+        self.tasks.submit(&self.fleet, run.clone()).await
     }
 
     /// Starts a worker.
@@ -73,7 +71,7 @@ impl Rig {
     ) -> Result<Hand, BenchError> {
         let mut options = WorkerOptions::new(name.parse()?);
         options.concurrency = concurrency;
-        let planner: Arc<dyn Planner> = self.tasks.planner();
+        let planner: Arc<dyn Planner> = self.tasks.planner(self.fleet.clone());
         let worker = Worker::new(Arc::clone(&self.store), clock(), planner, options);
         let (ends, drain) = (Arc::new(ends), CancellationToken::new());
         let (watch, drained) = (Arc::clone(&ends), drain.clone());
@@ -132,7 +130,7 @@ impl WorkerWatch for Ends {
             | WorkerEvent::Buried { .. }
             | WorkerEvent::LeaseLost { .. }
             | WorkerEvent::StoreTrouble { .. } => {
-                eprintln!("fleet: {event:?}");
+                eprintln!("workers: {event:?}");
                 self.amiss.fetch_add(1, Ordering::SeqCst);
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! `fleet`: what tasks on workers cost, on every store and beside others. See `bench/README.md`.
+//! `workers`: what tasks on workers cost, on every store and beside others. See `bench/README.md`.
 
 use std::process::ExitCode;
 
