@@ -282,12 +282,12 @@ async fn deliveries_with_progress_are_no_failures() {
     it.policy.max_attempts = 10;
     it.policy.max_interruptions = 100;
     base.submit(it).await;
-    // Each life appends one verdict and then cannot append any more.
+    // Each life appends some, and then cannot.
     let left = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&left);
     let broken = Hooked::new(Arc::clone(&base.store), move |op: Op| {
         let is_append = op.is("append", "r", false);
-        now(is_append && counted.fetch_add(1, Ordering::SeqCst) % 12 > 7)
+        now(is_append && counted.fetch_add(1, Ordering::SeqCst) % 9 == 8)
     });
     let rig = base.through(broken);
     let mut options = rig.options("w");

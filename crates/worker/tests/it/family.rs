@@ -281,11 +281,13 @@ async fn a_parent_whose_holder_died_behind_the_parking_is_brought_in_by_the_swee
 /// A child whose word finds the parent's job there keeps its own until the parent goes on.
 #[tokio::test(start_paused = true)]
 async fn a_child_says_it_again_until_it_was_heard() {
-    let base = Rig::new();
+    let base = Rig::on(Arc::new(MemoryStore::with_lease_ttl(Duration::from_secs(100))));
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let store = gated(&base.store, |op| op.is("park", "parent", false), &reached, &go);
     base.submit(parent("parent", &["child"])).await;
-    let first = base.through(store).worker("w-1");
+    let mut options = base.options("w-1");
+    options.concurrency = 1;
+    let first = base.through(store).working(options);
     bounded(reached.notified()).await;
     base.submit(child(good("child"))).await;
     let second = base.worker("w-2");

@@ -167,10 +167,13 @@ impl Rig {
         bounded(async {
             let mut len = 0;
             loop {
-                let state = self.store.wait_beyond(&run_id, len, PATIENCE).await.unwrap();
+                let state = self.store.wait_beyond(&run_id, len, PATIENCE / 2).await.unwrap();
                 if state.sealed {
                     break;
                 }
+                let told = self.told.all();
+                let last = &told[told.len().saturating_sub(8)..];
+                assert!(state.len > len, "`{run}` stands still; last told: {last:#?}");
                 len = state.len;
             }
         })
