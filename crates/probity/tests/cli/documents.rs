@@ -1,6 +1,9 @@
 //! What `docs/policy.md` and the README show as policy is policy that this command takes.
 
-use crate::world::World;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use crate::world::{Ran, World, make_executable};
 
 const POLICY: &str = include_str!("../../../../docs/policy.md");
 const README: &str = include_str!("../../../../README.md");
@@ -75,4 +78,26 @@ fn the_hook_of_the_readme_blocks_a_claim_that_nothing_bears_out() {
     );
     let honest = run("touch it; echo I created it");
     assert_eq!(honest.code, 0, "{honest:?}");
+}
+
+#[test]
+fn the_commands_of_the_readme_leave_a_run_for_a_worker() {
+    let world = World::new();
+    symlink(env!("CARGO_BIN_EXE_probity"), world.beside("bin").join("probity")).unwrap();
+    make_executable(&world.at("my-agent"), "#!/bin/sh\ncat > /dev/null\necho hello > out.txt\n");
+    let script = only(blocks(README, "sh fleet"), "probity worker");
+    // As the command itself is run: away from the user's own folders.
+    let like = world.command([""; 0]);
+    let envs = like.get_envs().filter_map(|(name, value)| value.map(|value| (name, value)));
+    let ran: Ran = Command::new("sh")
+        .args(["-euc", &script])
+        .current_dir(world.at(""))
+        .envs(envs)
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.starts_with("greet\n") && ran.stdout.contains("VERIFIED"), "{ran:?}");
+    assert!(ran.stderr.contains("no dead letters"), "{ran:?}");
+    assert!(ran.stdout.contains("1 runs"), "{ran:?}");
 }

@@ -37,6 +37,7 @@ mod interrupt;
 mod irregular;
 mod json;
 mod log;
+mod nats;
 mod patterns;
 mod pipe;
 mod profile;
