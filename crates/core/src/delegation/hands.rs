@@ -11,7 +11,8 @@ impl Fold {
     }
 
     /// The time in a queue is neither the run's nor anybody's in it. A run that waits for somebody else
-    /// counts that time itself.
+    /// counts that time itself. The pause before the next try of a check passes in a queue too: a worker
+    /// that leaves the run for the length of it would never come to its end otherwise.
     pub(crate) fn taken_up(&mut self, queued_ms: u64) {
         if self.waits_for_others() {
             return;
@@ -25,7 +26,6 @@ impl Fold {
             for progress in &mut current.progress {
                 later(&mut progress.since_ms);
                 later(&mut progress.started_ms);
-                later(&mut progress.finished_ms);
             }
         }
     }

@@ -82,6 +82,11 @@ fn the_time_in_a_queue_is_nobodys() {
         rig.wait(QUEUED_MS).lease();
         let moved = match name {
             "Pt" | "Pa" | "Aw" | "Es" => before,
+            // The pause before the next try passed in the queue, so that it is made at once.
+            "Wa" => {
+                assert_eq!(effect_word(&rig.due[0]), "run c1 try 2");
+                Some(101_000 + QUEUED_MS)
+            }
             _ => before.map(|before| before + QUEUED_MS),
         };
         assert_eq!(rig.machine.poll_timeout(), moved, "{name}");
@@ -91,7 +96,7 @@ fn the_time_in_a_queue_is_nobodys() {
             "Ch" => Some(9_993),
             // A red check has its time from when it is asked for.
             "RC" => Some(10_000),
-            "Hs" | "He" => Some(9_993),
+            "Wa" | "Hs" | "He" => Some(9_993),
             _ => None,
         };
         assert_eq!(left, expected, "{name}: what its effect has left");
@@ -166,17 +171,27 @@ fn workers_come_and_go_while_a_human_is_called() {
 fn a_retry_has_what_the_tries_before_it_left() {
     let mut rig = Rig::delegated(Policy::default(), 1);
     rig.claim(1).observe(Phase::After).wait(4_000).finish(inconclusive());
-    let due_ms = rig.machine.poll_timeout().unwrap();
     rig.wait(1).release().wait(1_000_000).lease();
-    assert_eq!(rig.machine.poll_timeout(), Some(due_ms + 1_000_000), "so is the wait between two");
-    rig.timer().unwrap();
     let [Effect::RunCheck { tries: 2, is_replay: false, timeout_ms, .. }] = rig.due[..] else {
         panic!("{:?}", rig.due);
     };
-    let left_ms = 6_000 - (due_ms - 5_000);
+    let left_ms = 5_999;
     assert_eq!(timeout_ms, left_ms);
     rig.wait(1_000).release().wait(1_000_000).lease();
     assert_eq!(rig.due.iter().find_map(timeout_ms_of_check), Some(left_ms - 1_000));
+}
+
+/// Whoever waits for the next try may do so in the queue, in as many parts as it takes.
+#[test]
+fn the_pause_before_a_retry_passes_in_a_queue() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.claim(1).observe(Phase::After).finish(inconclusive());
+    let due_ms = rig.machine.poll_timeout().unwrap();
+    let pause_ms = due_ms - rig.now_ms;
+    rig.release().wait(pause_ms / 2).lease();
+    assert_eq!(rig.machine.poll_timeout(), Some(due_ms));
+    rig.release().wait(pause_ms).lease();
+    assert!(matches!(rig.due[..], [Effect::RunCheck { tries: 2, .. }]), "{:?}", rig.due);
 }
 
 fn timeout_ms_of_check(effect: &Effect) -> Option<u64> {
@@ -301,8 +316,12 @@ fn play(
     (rig, seen)
 }
 
+/// Time passes for the run there, whoever has it.
 const fn waits(stage: Stage) -> bool {
-    matches!(stage, Stage::Parked { .. } | Stage::Awaiting { .. } | Stage::Escalated { .. })
+    matches!(
+        stage,
+        Stage::Parked { .. } | Stage::Awaiting { .. } | Stage::Escalated { .. } | Stage::Settled
+    )
 }
 
 /// The log without the hand-over, and with its times as they were without it.
@@ -321,11 +340,13 @@ fn without(log: &[Entry], from: usize, queued_ms: u64) -> Vec<Entry> {
     entries
 }
 
-/// Nothing of the schedule leaves, takes up, or depends on the time of day.
+/// Nothing of the schedule leaves, takes up, or depends on the time of day, as the pause before the next
+/// try of a check does.
 fn plain((mut charter, mut steps): (Charter, Vec<Step>)) -> (Charter, Vec<Step>) {
     if let Some(terms) = &mut charter.terms {
         terms.features = vec![];
     }
+    charter.policy.max_verify_tries = 1;
     steps.retain(|step| step.act < 43);
     (charter, steps)
 }
