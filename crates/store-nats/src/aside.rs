@@ -50,9 +50,7 @@ impl NatsStore {
         };
         marked.await.map_err(|failure| self.unless_lost(lease, &failure))?;
         // Until the token is gone, the job is queued and the mark does not count.
-        self.acknowledge(lease, "+ACK").await?;
-        self.shared.held.end(&lease.handle);
-        Ok(())
+        self.remove_token(lease, until).await
     }
 
     pub(crate) async fn list_parked(

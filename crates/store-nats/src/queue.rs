@@ -129,8 +129,25 @@ impl NatsStore {
         self.unmark_all(&lease.run, until)
             .await
             .map_err(|failure| self.unless_lost(lease, &failure))?;
-        self.acknowledge(lease, "+ACK").await?;
-        self.shared.held.end(&lease.handle);
+        self.remove_token(lease, until).await
+    }
+
+    /// Ends a lease and its token. An acknowledgement would be confirmed by the consumer before the
+    /// stream has lost the token; what is deleted is gone for whoever looks next.
+    pub(crate) async fn remove_token(
+        &self,
+        lease: &Lease,
+        until: Instant,
+    ) -> Result<(), LeaseError> {
+        let token = AckSubject::read(&lease.handle).ok_or(LeaseError::Lost)?;
+        let shared = &self.shared;
+        let stream = shared.space.stream(Part::Work);
+        let end = until.min(shared.link.end());
+        let removed = stored::delete(&shared.link, &stream, token.seq, end).await;
+        removed.map_err(|failure| self.unless_lost(lease, &failure))?;
+        shared.held.end(&lease.handle);
+        // This only tells the consumer not to look for it.
+        drop(shared.link.client().publish(lease.handle.clone(), "+ACK".into()).await);
         Ok(())
     }
 

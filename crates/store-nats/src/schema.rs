@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::link::{Failure, Link, refusal};
+use crate::link::{Failure, Link, Pauses, refusal};
 use crate::space::{Part, Space};
 use crate::{ConnectError, NatsOptions};
 
@@ -14,6 +14,8 @@ const REMEMBER_NS: u64 = 120_000_000_000;
 const LEASE_KEY: &str = "probity_lease_ttl_ms";
 /// A stream of that name is there, with other settings.
 const TAKEN: u32 = 10058;
+/// What the server says where a member of the cluster is known and does not answer.
+const OFFLINE: &str = "peer offline";
 
 /// What a server says about a stream.
 #[derive(Debug, Clone, Deserialize)]
@@ -131,11 +133,8 @@ pub(crate) async fn prepare(
         let stream = space.stream(part);
         let mut found = info(link, &stream, end).await.map_err(|it| failed(&it, options))?;
         if found.is_none() {
-            let create = format!("STREAM.CREATE.{stream}");
-            match link.api::<Value>(&create, &wanted, end).await {
-                Err(failure) if !failure.is(TAKEN) => return Err(failed(&failure, options)),
-                _ => found = info(link, &stream, end).await.map_err(|it| failed(&it, options))?,
-            }
+            create(link, &stream, &wanted, end).await.map_err(|it| failed(&it, options))?;
+            found = info(link, &stream, end).await.map_err(|it| failed(&it, options))?;
         }
         let Some(found) = found else {
             return Err(ConnectError::Setup { why: format!("stream {stream} is gone again") });
@@ -143,6 +142,25 @@ pub(crate) async fn prepare(
         compare(&stream, &wanted, &found.config, options)?;
     }
     Ok(())
+}
+
+/// Creates a stream, unless somebody else does at the same time.
+async fn create(link: &Link, stream: &str, wanted: &Value, end: Instant) -> Result<(), Failure> {
+    let name = format!("STREAM.CREATE.{stream}");
+    let mut pauses = Pauses::until(end);
+    loop {
+        match link.api::<Value>(&name, wanted, end).await {
+            Ok(_) => return Ok(()),
+            Err(failure) if failure.is(TAKEN) => return Ok(()),
+            // A member of the cluster is down: streams can be used, but not created, until it is back.
+            Err(Failure::Refused(error)) if error.description.contains(OFFLINE) => {
+                if !pauses.pause().await {
+                    return Err(Failure::Refused(error));
+                }
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
 }
 
 /// Whether a stream has the settings that it must have.

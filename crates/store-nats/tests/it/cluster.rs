@@ -129,7 +129,7 @@ impl Cluster {
     pub(crate) async fn open(&self, options: NatsOptions) -> NatsStore {
         match NatsStore::connect(options).await {
             Ok(store) => store,
-            Err(error) => panic!("{error}\n{}", self.log(0)),
+            Err(error) => panic!("{error}"),
         }
     }
 

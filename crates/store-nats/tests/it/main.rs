@@ -14,6 +14,7 @@ mod chaos;
 mod cluster;
 mod conformance;
 mod leases;
+mod measure;
 mod options;
 mod outage;
 mod proxy;
