@@ -58,10 +58,12 @@ pub(crate) fn edit() -> ModelReply {
     ModelReply::calls([call("", "edit", json!({}))])
 }
 
+/// No arguments.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Nothing {}
+
 /// A tool `edit` that says `edited`.
 pub(crate) fn editor() -> impl Tool + use<> {
-    #[derive(Deserialize, JsonSchema)]
-    struct Nothing {}
     let edit = |_: Nothing, _: ToolContext| async { Ok::<_, Infallible>("edited") };
     FunctionTool::new("edit", "Edits a file.", edit)
 }

