@@ -287,7 +287,7 @@ async fn deliveries_with_progress_are_no_failures() {
     let counted = Arc::clone(&left);
     let broken = Hooked::new(Arc::clone(&base.store), move |op: Op| {
         let is_append = op.is("append", "r", false);
-        now(is_append && counted.fetch_add(1, Ordering::SeqCst) % 9 == 8)
+        now(is_append && counted.fetch_add(1, Ordering::SeqCst) % 7 == 6)
     });
     let rig = base.through(broken);
     let mut options = rig.options("w");
@@ -295,6 +295,7 @@ async fn deliveries_with_progress_are_no_failures() {
     let worker = rig.working(options);
     let report = rig.sealed("r").await;
     assert_eq!((report.outcome.unwrap().as_str(), report.attempts), ("verified", 7));
-    assert!(rig.told.retries("r").len() > 2, "{:?}", rig.told.retries("r"));
+    // By the count of deliveries alone the second one would have buried it.
+    assert!(rig.told.retries("r").len() >= 2, "{:?}", rig.told.retries("r"));
     worker.drained().await;
 }
