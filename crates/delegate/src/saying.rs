@@ -45,7 +45,7 @@ impl Said {
         match all.len() - blocks.len() {
             0 => {}
             // Writing to a string cannot fail.
-            lost => drop(write!(text, "({lost} earlier ones do not fit here.)\n")),
+            lost => drop(writeln!(text, "({lost} earlier ones do not fit here.)")),
         }
         text.extend(blocks.into_iter().rev());
         text
