@@ -124,12 +124,7 @@ impl State {
                 self.attempt = *attempt;
                 Some(format!("{}: the delegate works", self.attempt()))
             }
-            Event::DelegateNoted { kind: NoteKind::Model, .. } => {
-                Some(format!("{}: a model answered", self.attempt()))
-            }
-            Event::DelegateNoted { kind: NoteKind::Tool, .. } => {
-                Some(format!("{}: a tool was used", self.attempt()))
-            }
+            Event::DelegateNoted { kind, .. } => self.noted(*kind),
             Event::DelegateParked { until_ms, .. } => {
                 Some(format!("{}: the delegate waits {}", self.attempt(), awaited(*until_ms)))
             }
@@ -170,14 +165,22 @@ impl State {
                 Some("the human answered".to_owned())
             }
             Event::OutcomeDecided { outcome, code, .. } => Some(format!("{outcome} [{code}]")),
-            Event::DelegateNoted { kind: NoteKind::Session, .. }
-            | Event::CheckRed { .. }
+            Event::CheckRed { .. }
             | Event::WorldObserved { .. }
             | Event::CheckStarted { .. }
             | Event::HookCalled { .. }
             | Event::VerdictMerged { .. }
             | Event::Sealed { .. } => None,
         }
+    }
+
+    fn noted(&self, kind: NoteKind) -> Option<String> {
+        let what = match kind {
+            NoteKind::Model => "a model answered",
+            NoteKind::Tool => "a tool was used",
+            NoteKind::Session => return None,
+        };
+        Some(format!("{}: {what}", self.attempt()))
     }
 
     fn finished(&mut self, check: CheckIndex, finding: &Finding, elapsed_ms: u64) -> String {
