@@ -17,8 +17,9 @@ use crate::stored::receive;
 /// The longest that one pull stays open at the server. A pull that is lost with its server is asked
 /// again after that.
 const PULL_MAX: Duration = Duration::from_secs(1);
-/// How long the end of a pull may be on its way.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long the end of a pull may be on its way: longer than a server under load is busy with its
+/// disk. A job that comes after it has been on its way for nothing.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A subscription for the answers to pulls of several pools.
 pub(crate) struct Desk {
@@ -329,8 +330,10 @@ impl Desk {
 impl Drop for Desk {
     /// Pulls that are still open may bring jobs for which nobody waits: they go back at once.
     fn drop(&mut self) {
-        let end = self.pools.iter().filter_map(|desired| desired.open?.until.into()).max();
-        let (Some(end), Some(mut answers)) = (end, self.answers.take()) else { return };
+        let until = self.pools.iter().filter_map(|desired| desired.open?.until.into()).max();
+        let (Some(until), Some(mut answers)) = (until, self.answers.take()) else { return };
+        // Also where the time is up already, and that is why nobody waits.
+        let end: Instant = until.max(Instant::now() + GRACE);
         let client = self.client.clone();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         drop(runtime.spawn(async move {
