@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 use std::fs;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use probity_agent::chat::{FunctionTool, ModelReply, ToolContext};
 use probity_agent::{Agent, Reject};
@@ -33,27 +33,32 @@ fn cpu_us() -> u64 {
     ns.unwrap_or_default() / 1000
 }
 
-/// Microseconds per turn around a turn.
-fn around(at: &[u64], turn: usize) -> f64 {
-    let (from, to) = (turn.saturating_sub(10), (turn + 10).min(at.len() - 1));
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let per_turn = (at[to] - at[from]) as f64 / (to - from) as f64;
-    per_turn
+/// When the model was asked, turn by turn, in microseconds of CPU time.
+type Times = Arc<Mutex<Vec<u64>>>;
+
+fn locked(times: &Times) -> MutexGuard<'_, Vec<u64>> {
+    times.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Microseconds per turn, over the twenty turns around a turn.
+fn around(at: &[u64], turn: usize) -> Option<u64> {
+    let (from, to) = (at.get(turn.saturating_sub(10))?, at.get(turn.saturating_add(10))?);
+    Some(to.saturating_sub(*from) / 20)
 }
 
 fn print(name: &str, at: &[u64], turns: &[usize]) {
     for turn in turns {
-        println!("{name}, turn {turn}: {:.0} us CPU", around(at, *turn));
+        println!("{name}, turn {turn}: {} us CPU", around(at, *turn).unwrap_or_default());
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for bytes in [0, 2000] {
-        let at: Arc<Mutex<Vec<u64>>> = Arc::default();
+        let at = Times::default();
         let times = Arc::clone(&at);
         let script = ScriptedModel::new().forgetful().with(move |asked| {
-            times.lock().unwrap().push(cpu_us());
+            locked(&times).push(cpu_us());
             match asked.number {
                 TURNS.. => final_output(json!({ "summary": "good" })),
                 _ => ModelReply {
@@ -71,14 +76,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .verifier(|output: Output| async { Ok::<_, Reject>(output) })
             .build()?;
         agent.run("Fix it.").await?;
-        let at = at.lock().unwrap().clone();
+        let at = locked(&at).clone();
         print(&format!("one attempt, {bytes} bytes of text a turn"), &at, &[20, 100, 400, 990]);
     }
-    let at: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let at = Times::default();
     let times = Arc::clone(&at);
     // Ten turns of work in each attempt.
     let script = ScriptedModel::new().forgetful().with(move |asked| {
-        times.lock().unwrap().push(cpu_us());
+        locked(&times).push(cpu_us());
         match asked.number % 10 {
             9 => final_output(json!({ "summary": format!("try {}", asked.number) })),
             _ => ModelReply::calls([call("", "edit", json!({}))]),
@@ -94,7 +99,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .verifier_max_attempts(ATTEMPTS)
         .build()?;
     let _ = agent.run("Fix it.").await;
-    let at = at.lock().unwrap().clone();
+    let at = locked(&at).clone();
     print("ten turns an attempt, rejected", &at, &[20, 100, 400, 980]);
     Ok(())
 }

@@ -105,7 +105,7 @@ impl<R: DeserializeOwned> Submitted<R> {
             let seen = seen.map_err(probity_engine::EngineError::from)?;
             if seen.sealed
                 && let Some(done) =
-                    ending::read(self.fleet.engine(), store.as_ref(), &self.run).await?
+                    Box::pin(ending::read(self.fleet.engine(), store.as_ref(), &self.run)).await?
             {
                 return typed(done);
             }

@@ -56,7 +56,7 @@ impl Yard {
         agents: Agents,
         until: F,
     ) -> F::Output {
-        self.watched(store, name, agents, Seen::default(), until).await
+        Box::pin(self.watched(store, name, agents, Seen::default(), until)).await
     }
 
     pub(crate) async fn watched<F: Future>(
@@ -71,11 +71,11 @@ impl Yard {
         let worker = Worker::new(store.clone(), self.clock.clone(), Arc::new(agents), options);
         let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
         let hours = std::time::Duration::from_secs(24 * 3600);
-        let until = tokio::time::timeout(hours, until);
+        let until = tokio::time::timeout(hours, Box::pin(until));
         tokio::select! {
             biased;
             ended = until => ended.expect("it does not end within a day"),
-            tally = worker.work(Arc::new(seen), drain, stop) => panic!("it went home: {tally:?}"),
+            tally = Box::pin(worker.work(Arc::new(seen), drain, stop)) => panic!("it went home: {tally:?}"),
         }
     }
 
