@@ -98,7 +98,7 @@ impl Fleet {
         if self.enqueue(&job).await? == Enqueued::Dead {
             let code = match self.store.standing(&plan.run).await? {
                 Some(Standing::Dead { cause, .. }) => cause.code,
-                _ => Code::slug("unknown"),
+                _ => Code::slug("run_buried"),
             };
             return Err(FleetError::Buried { run: plan.run.clone(), code });
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use probity_core::{Finding, RunId};
+use probity_core::{Code, Finding, RunId};
 use probity_engine::{EngineError, Report, read_json};
 use probity_store::{Cause, Standing, Store};
 use serde_json::{Value, json};
@@ -82,16 +82,19 @@ async fn is_of_workers(kit: &Kit, child: &RunId) -> Result<bool, Trouble> {
 }
 
 async fn part(kit: &Kit, child: &RunId, end: End) -> Result<Value, Trouble> {
-    let nothing = |outcome: &str, code: &str| json!({ "run": child, "outcome": outcome, "code": code, "response": null, "output": null });
+    let nothing = |outcome: &str, code: Code| {
+        let none = Value::Null;
+        json!({ "run": child, "outcome": outcome, "code": code, "response": none, "output": none })
+    };
     match end {
-        End::Dead(cause) => Ok(nothing("dead_lettered", cause.code.as_str())),
-        End::Missing => Ok(nothing("missing", "run_missing")),
-        End::Discarded => Ok(nothing("discarded", "run_discarded")),
+        End::Dead(cause) => Ok(nothing("dead_lettered", cause.code)),
+        End::Missing => Ok(nothing("missing", Code::slug("run_missing"))),
+        End::Discarded => Ok(nothing("discarded", Code::slug("run_discarded"))),
         End::Sealed => match sealed(kit, child).await.map_err(Trouble::from) {
             Ok(part) => Ok(part),
             Err(trouble) if trouble.may_pass() => Err(trouble),
             // It has ended, and that is all that can be said.
-            Err(trouble) => Ok(nothing("unreadable", trouble.code.as_str())),
+            Err(trouble) => Ok(nothing("unreadable", trouble.code)),
         },
     }
 }

@@ -162,13 +162,17 @@ async fn a_queue_whose_epochs_are_behind_catches_up() {
         patience: Duration::ZERO,
         stop: tokio_util::sync::CancellationToken::new(),
     };
-    shift.stop.cancel();
-    struct Unwatched;
-    impl probity_engine::Watch for Unwatched {
-        fn entry(&self, _: &probity_core::Entry) {}
+    // Lets go as soon as its lease is in the log.
+    struct LetsGo(tokio_util::sync::CancellationToken);
+    impl probity_engine::Watch for LetsGo {
+        fn entry(&self, _: &probity_core::Entry) {
+            self.0.cancel();
+        }
     }
+    let watch = LetsGo(shift.stop.clone());
     let cancel = tokio_util::sync::CancellationToken::new();
-    engine.work(found, good("s"), shift, &Unwatched, cancel).await.unwrap();
+    engine.work(found, crate::rig::hangs("s"), shift, &watch, cancel).await.unwrap();
+    assert_eq!(engine.find(&id("s")).await.unwrap().machine().epoch(), 400);
     let worker = rig.worker("w");
     assert_eq!(rig.outcome("s").await, "verified");
     let retries = rig.told.retries("s");
