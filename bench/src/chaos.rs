@@ -212,7 +212,7 @@ async fn on_store(args: &Args, kind: Kind) -> Result<OnStore, BenchError> {
     let calls = Calls::read(&side)?;
     let runs = feed.runs();
     let (proof, held) = proof::prove(&store, &runs, &expected, &calls).await?;
-    // A worker beats twice while a lease lasts.
+    // A lease runs out that long after its last beat, and somebody must see it.
     let bound_ms = u64::from(args.lease_ttl_ms) + 1000;
     let (kills, away) = (&reaper.kills, &reaper.away);
     let is_calm = |kill: &Kill| {

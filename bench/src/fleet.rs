@@ -8,6 +8,7 @@ pub(crate) mod place;
 mod print;
 mod recovery;
 mod rig;
+mod shape;
 pub(crate) mod tasks;
 
 use std::fmt::Display;
@@ -24,6 +25,7 @@ use mode::Mode;
 use one::{Figure, Idle, Long, Order, Throughput, What};
 use place::{Ground, Kind};
 use recovery::Recovery;
+use shape::Shape;
 
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
@@ -103,6 +105,7 @@ struct Figures {
     machine: Machine,
     fsync_ms: f64,
     nats_server: Option<String>,
+    shapes: Vec<Shape>,
     throughput: Vec<Throughput>,
     /// Of every loop, the printed one included.
     cpu_ms_per_turn_of_loops: Vec<Vec<f64>>,
@@ -157,6 +160,7 @@ async fn measure(args: &Args) -> Result<Figures, BenchError> {
         machine: Machine::read(),
         fsync_ms: machine::fsync_ms(&folder)?,
         nats_server: args.nats_server.as_deref().map(Cluster::version).transpose()?,
+        shapes: shape::measure(&args.modes).await?,
         throughput: Vec::new(),
         cpu_ms_per_turn_of_loops: Vec::new(),
         idle: Vec::new(),

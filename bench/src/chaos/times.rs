@@ -18,7 +18,7 @@ pub(super) struct Resumption {
     pub(super) p50_ms: u64,
     pub(super) p99_ms: u64,
     pub(super) max_ms: u64,
-    /// What it must not be above: twice the heartbeat, and a second.
+    /// What it must not be above: the lease, and a second.
     pub(super) bound_ms: u64,
     pub(super) above_bound: usize,
     /// Runs that a killed worker held and that nobody took up, because only the queue had yet to hear

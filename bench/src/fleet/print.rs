@@ -33,6 +33,7 @@ pub(super) fn table(figures: &Figures) {
         figures.fsync_ms,
         figures.nats_server.as_deref().unwrap_or("no NATS server"),
     );
+    shapes(figures);
     throughput(figures);
     idle(figures);
     long(figures);
@@ -40,6 +41,27 @@ pub(super) fn table(figures: &Figures) {
     peers(figures);
     for why in &figures.skipped {
         println!("skipped: {why}");
+    }
+}
+
+fn shapes(figures: &Figures) {
+    println!(
+        "\n{:<8} {:>5} {:>8} {:>8} {:>10} {:>7} {:>10} {:>7} {:>7}",
+        "a task", "turns", "appends", "records", "bytes", "blobs", "bytes", "queue", "reads"
+    );
+    for it in &figures.shapes {
+        println!(
+            "{:<8} {:>5} {:>8.1} {:>8.1} {:>10.0} {:>7.1} {:>10.0} {:>7.1} {:>7.1}",
+            it.mode.as_str(),
+            it.turns,
+            it.appends,
+            it.records,
+            it.record_bytes,
+            it.blobs,
+            it.blob_bytes,
+            it.queue_writes,
+            it.reads,
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "test code; a panic is how a test fails")]
 
 mod agents;
+mod chaos;
 mod episodes;
+mod workers;
 
 use std::process::Command;
 
