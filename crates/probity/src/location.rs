@@ -171,6 +171,9 @@ pub struct Programs {
     pub launcher: Launcher,
     /// Runs scripts.
     pub worker: WorkerProgram,
+    /// Whether runs are prepared for a worker: a chat model that is out of reach is waited for without
+    /// holding it, where whoever waits for one run wants to hear of that at once.
+    pub are_of_worker: bool,
 }
 
 impl Programs {
@@ -185,6 +188,7 @@ impl Programs {
                 program: binary.to_path_buf(),
                 args: vec!["script-worker".into()],
             },
+            are_of_worker: false,
         }
     }
 }

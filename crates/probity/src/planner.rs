@@ -21,6 +21,7 @@ impl RecordedPlanner {
     /// A planner of the runs that an engine reads.
     #[must_use]
     pub fn new(engine: Engine, programs: Programs) -> Self {
+        let programs = Programs { are_of_worker: true, ..programs };
         Self { engine, programs: Arc::new(programs) }
     }
 

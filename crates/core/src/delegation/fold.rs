@@ -179,6 +179,47 @@ impl Fold {
             }
             Event::HookAnswered { hook, decision, .. } => self.hook_answered(*hook, decision),
             Event::DegradeChosen { turn, trigger, step } => self.fell_back(*turn, *trigger, *step),
+            Event::DelegateDispatched { .. }
+            | Event::ClaimReceived { .. }
+            | Event::DelegateNoted { .. }
+            | Event::DelegateParked { .. }
+            | Event::DelegateWoken { .. }
+            | Event::DelegateFailed { .. } => self.of_delegate(at_ms, event),
+            Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
+                self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
+            }
+            Event::CheckAwaits { check, until_ms, .. } => {
+                self.check_awaits(at_ms, *check, *until_ms)
+            }
+            Event::CheckAnswered { check, finding, judge, .. } => {
+                self.check_answered(at_ms, *check, finding, *judge);
+            }
+            Event::VerdictMerged { judgement, code, counted, reused, .. } => {
+                self.verdict_merged(*judgement, code, *counted, *reused);
+            }
+            Event::RunResumed { interruptions } => self.resumed(at_ms, *interruptions),
+            Event::LeaseTaken { epoch, interruptions, .. } => {
+                self.leased(at_ms, *epoch, *interruptions, was_attended, released_ms);
+            }
+            Event::RunReleased => self.released_ms = Some(at_ms),
+            Event::CancelRequested { by } => self.cancel_requested = Some(*by),
+            Event::Steered { content } => {
+                self.steers.push(Steered { turn: self.turn, content: *content });
+            }
+            Event::Escalated { instead_of, code } => {
+                self.refusal = Some(code.clone());
+                self.stage = Stage::Escalated { instead_of: *instead_of };
+            }
+            Event::Answered { answer, .. } => self.answered(at_ms, *answer),
+            Event::OutcomeDecided { outcome, code, waived } => {
+                self.decided(at_ms, *outcome, code, *waived);
+            }
+            Event::Sealed { outcome } => self.stage = Stage::Sealed { outcome: *outcome },
+        }
+    }
+
+    fn of_delegate(&mut self, at_ms: u64, event: &Event) {
+        match event {
             Event::DelegateDispatched { turn, .. } => self.dispatched(at_ms, *turn),
             Event::ClaimReceived { turn, submission, candidate, claim, work, usage } => {
                 let (id, checks) = (submission.clone(), self.checks.len());
@@ -198,42 +239,7 @@ impl Fold {
                 self.failed(Outcome::Exhausted, code);
             }
             Event::DelegateFailed { code, .. } => self.failed(Outcome::DelegateFailed, code),
-            Event::CheckFinished { check, finding, judge, elapsed_ms, rewrite } => {
-                self.check_finished(at_ms, *check, finding, *judge, *elapsed_ms, *rewrite);
-            }
-            Event::CheckAwaits { check, until_ms, .. } => {
-                self.check_awaits(at_ms, *check, *until_ms)
-            }
-            Event::CheckAnswered { check, finding, judge, .. } => {
-                self.check_answered(at_ms, *check, finding, *judge);
-            }
-            Event::VerdictMerged { judgement, code, counted, reused, .. } => {
-                self.verdict_merged(*judgement, code, *counted, *reused);
-            }
-            Event::RunResumed { interruptions } => self.resumed(at_ms, *interruptions),
-            Event::LeaseTaken { epoch, interruptions, .. } => {
-                self.epoch = *epoch;
-                self.is_replay = was_attended;
-                match released_ms {
-                    _ if was_attended => self.resumed(at_ms, *interruptions),
-                    Some(released_ms) => self.taken_up(at_ms.saturating_sub(released_ms)),
-                    None => {}
-                }
-            }
-            Event::RunReleased => self.released_ms = Some(at_ms),
-            Event::CancelRequested { by } => self.cancel_requested = Some(*by),
-            Event::Steered { content } => {
-                self.steers.push(Steered { turn: self.turn, content: *content });
-            }
-            Event::Escalated { instead_of, code } => {
-                self.refusal = Some(code.clone());
-                self.stage = Stage::Escalated { instead_of: *instead_of };
-            }
-            Event::Answered { answer, .. } => self.answered(at_ms, *answer),
-            Event::OutcomeDecided { outcome, code, waived } => {
-                self.decided(at_ms, *outcome, code, *waived);
-            }
-            Event::Sealed { outcome } => self.stage = Stage::Sealed { outcome: *outcome },
+            _ => {}
         }
     }
 

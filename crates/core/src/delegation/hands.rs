@@ -10,10 +10,28 @@ impl Fold {
         self.released_ms.is_none() && !self.waits_for_others()
     }
 
+    /// A worker took the run up: after whoever was at work, or after its time in a queue.
+    pub(crate) fn leased(
+        &mut self,
+        at_ms: u64,
+        epoch: u64,
+        interruptions: u32,
+        was_attended: bool,
+        released_ms: Option<u64>,
+    ) {
+        self.epoch = epoch;
+        self.is_replay = was_attended;
+        match released_ms {
+            _ if was_attended => self.resumed(at_ms, interruptions),
+            Some(released_ms) => self.taken_up(at_ms.saturating_sub(released_ms)),
+            None => {}
+        }
+    }
+
     /// The time in a queue is neither the run's nor anybody's in it. A run that waits for somebody else
     /// counts that time itself. The pause before the next try of a check passes in a queue too: a worker
     /// that leaves the run for the length of it would never come to its end otherwise.
-    pub(crate) fn taken_up(&mut self, queued_ms: u64) {
+    fn taken_up(&mut self, queued_ms: u64) {
         if self.waits_for_others() {
             return;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use probity_chat::{ChatConfig, ChatDelegate, Model, Toolbox};
+use probity_chat::{ChatConfig, ChatDelegate, Model, OutagePolicy, Toolbox};
 use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request};
 use probity_mcp::{McpConfig, McpServer};
 use probity_sandbox::Launcher;
@@ -49,6 +49,12 @@ impl ChatSeat {
             config.call_timeout_ms = timeout.get();
         }
         Self { model, tools, servers, launcher, config, ready: OnceCell::new() }
+    }
+
+    /// As a worker wants it: a model that is out of reach is waited for without holding the worker.
+    pub(super) fn of_worker(mut self) -> Self {
+        self.config.outage = OutagePolicy::of_workers();
+        self
     }
 
     async fn start(&self) -> Result<Ready, DelegateError> {

@@ -90,7 +90,8 @@ impl Seat {
         let root = builder.workspace.root();
         let servers = chat.mcp.iter().map(|(name, mcp)| (name.clone(), server(mcp, root)));
         let launcher = builder.deps.launcher.clone();
-        Ok(Arc::new(ChatSeat::new(&chat, model, tools, servers.collect(), launcher)))
+        let seat = ChatSeat::new(&chat, model, tools, servers.collect(), launcher);
+        Ok(Arc::new(if builder.programs.are_of_worker { seat.of_worker() } else { seat }))
     }
 }
 
