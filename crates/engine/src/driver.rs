@@ -16,7 +16,7 @@ use std::time::Duration;
 use probity_core::{
     CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step, Trigger,
 };
-use probity_delegate::Said;
+use probity_delegate::{DelegateError, NoteError, Said};
 use probity_store::Store;
 use probity_verifier::Manifest;
 use serde_json::Value;
@@ -228,6 +228,9 @@ impl Driver<'_> {
     async fn turn_over(&mut self) -> Result<Rest, EngineError> {
         loop {
             self.perform_all().await?;
+            if self.is_stopped() {
+                return Ok(Rest::Stopped);
+            }
             let wake = match self.ended() {
                 // Somebody who no longer wants it to wait would not be heard otherwise.
                 Some(Ended { outcome: Outcome::Escalated, .. }) if self.is_cancelled() => {
@@ -251,11 +254,14 @@ impl Driver<'_> {
     /// between them, so that they become one append.
     async fn perform_all(&mut self) -> Result<(), EngineError> {
         loop {
-            while let Some(effect) = self.effects.pop_front().or_else(|| self.machine.poll_effect())
+            // Told to stop in the midst of it, a worker begins nothing more.
+            while !self.is_stopped()
+                && let Some(effect) =
+                    self.effects.pop_front().or_else(|| self.machine.poll_effect())
             {
                 self.perform(effect).await?;
             }
-            if self.held.is_empty() {
+            if self.held.is_empty() || self.is_stopped() {
                 return Ok(());
             }
             self.write().await?;
@@ -305,7 +311,7 @@ impl Driver<'_> {
         }
         // What announces an effect is in the log before the effect. Where somebody was faster, the
         // machine was asked once more and says anew what is to be done.
-        if self.write().await? == Written::Anew {
+        if self.write().await? == Written::Anew || self.is_stopped() {
             return Ok(());
         }
         self.act(effect).await
@@ -432,6 +438,9 @@ impl Driver<'_> {
                     self.hooked(hook, reply, &shown, elapsed_ms)?
                 }
                 Done::Answered { turn, answer } => {
+                    if let Err(DelegateError::Notes(NoteError::Unavailable { .. })) = &answer {
+                        Box::pin(self.require_notes()).await?;
+                    }
                     let (notes, input) = self.answered(turn, answer)?;
                     for note in notes {
                         self.feed(note)?;

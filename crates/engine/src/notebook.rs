@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use probity_core::Noted;
 use probity_delegate::{Kept, Note, NoteError, Notebook};
-use probity_store::Store;
+use probity_store::{BlobError, Store};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::journal::MAX_BLOB_BYTES;
@@ -40,10 +40,16 @@ impl Notebook for RunNotebook {
     async fn read(&self) -> Result<Vec<Kept>, NoteError> {
         let mut kept = Vec::with_capacity(self.noted.len());
         for Noted { turn, kind, content } in &self.noted {
-            let unreadable = |message: String| NoteError::Unreadable { message };
-            let bytes = self.store.get(content, MAX_BLOB_BYTES).await;
-            let bytes = bytes.map_err(|error| unreadable(error.to_string()))?;
-            let bytes = bytes.ok_or_else(|| unreadable(format!("blob {content} is missing")))?;
+            let bytes = match self.store.get(content, MAX_BLOB_BYTES).await {
+                Ok(bytes) => bytes,
+                Err(error @ BlobError::Unavailable(_)) => {
+                    return Err(NoteError::Unavailable { message: error.to_string() });
+                }
+                Err(error) => return Err(NoteError::Unreadable { message: error.to_string() }),
+            };
+            let missing =
+                || NoteError::Unreadable { message: format!("blob {content} is missing") };
+            let bytes = bytes.ok_or_else(missing)?;
             kept.push(Kept { turn: *turn, kind: *kind, content: bytes });
         }
         Ok(kept)

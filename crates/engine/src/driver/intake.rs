@@ -6,7 +6,7 @@ use probity_core::{
     CheckIndex, Code, Fault, Finding, HookDecision, HookIndex, HookPoint, Input, Phase, Rewrite,
     Turn, Usage, Verdict, World,
 };
-use probity_delegate::{Answered, DelegateError};
+use probity_delegate::{Answered, DelegateError, NoteError};
 use probity_record::{claim_candidate, submission_id};
 use serde_json::{Map, Value};
 
@@ -216,8 +216,11 @@ impl Driver<'_> {
                     }
                 }
             }
-            // It is asked again: the crash of a delegate is no statement about its work.
-            Err(DelegateError::Lost { .. }) => Input::Resume,
+            // It is asked again: the crash of a delegate is no statement about its work, nor is that the
+            // store did not answer it.
+            Err(
+                DelegateError::Lost { .. } | DelegateError::Notes(NoteError::Unavailable { .. }),
+            ) => Input::Resume,
             Err(DelegateError::Parked(parked)) => self.parked(turn, parked, &mut blobs)?,
             Err(error) => {
                 let stored = StoredFault::new(&error.to_string(), None);

@@ -45,6 +45,15 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Reads the notes once more that a delegate could not read. Where nobody can, the store is in
+    /// trouble, and the run stays as it is.
+    pub(super) async fn require_notes(&self) -> Result<(), EngineError> {
+        for noted in self.machine.notes() {
+            self.journal.blob(noted.content).await?;
+        }
+        Ok(())
+    }
+
     /// The notebook for a dispatch.
     pub(super) fn open_notes(&mut self) -> Notes {
         let noted = self.machine.notes().to_vec();

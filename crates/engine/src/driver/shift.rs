@@ -95,6 +95,11 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Whether the worker must let go.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.shift.as_ref().is_some_and(|shift| shift.stop.is_cancelled())
+    }
+
     /// Leaves a run that waits for longer than the worker does with nothing in flight.
     pub(super) async fn leave_waiting(&mut self) -> Result<Option<Rest>, EngineError> {
         let Some(shift) = self.shift.as_ref().filter(|_| self.work.is_none()) else {

@@ -8,7 +8,7 @@ use probity_core::{
     Claim, Event, NoteKind, OnFailure, Outcome, Policy, RedFirst, Turn, Usage, Verdict,
 };
 use probity_delegate::{
-    Answer, Answered, Conversation, Delegate, DelegateError, Note, Parked, Request,
+    Answer, Answered, Conversation, Delegate, DelegateError, Note, NoteError, Parked, Request,
 };
 use probity_engine::{Correction, EngineError, Plan, read_notes};
 use probity_store::MemoryStore;
@@ -192,6 +192,28 @@ async fn a_lost_delegate_is_an_interruption_and_asked_for_the_same_turn() {
     let asked: Vec<_> =
         delegate.asked().iter().map(|request| (request.turn.number, request.is_replay)).collect();
     assert_eq!(asked, [(0, false), (0, true), (0, true), (1, false)]);
+}
+
+#[tokio::test]
+async fn notes_that_the_store_does_not_give_are_no_failure_of_their_delegate() {
+    let rig = Rig::new();
+    let asked = AtomicU32::new(0);
+    let delegate = Playing::new(move |request: Request| {
+        let is_dark = asked.fetch_add(1, Ordering::Relaxed) == 1;
+        async move {
+            if is_dark {
+                let message = "the store does not answer".to_owned();
+                return Err(NoteError::Unavailable { message }.into());
+            }
+            diligent(request).await
+        }
+    });
+    let plan = calm(rig.plan(delegate.clone(), [second_thoughts(&rig).check("a")]));
+    let (ended, report) = rig.whole(plan).await;
+    assert_eq!(ended.outcome, Outcome::Verified);
+    assert_eq!((report.interruptions, report.attempts), (1, 2));
+    let turns: Vec<_> = delegate.asked().iter().map(|request| request.turn.number).collect();
+    assert_eq!(turns, [0, 1, 1]);
 }
 
 #[tokio::test]

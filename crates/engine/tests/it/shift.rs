@@ -40,7 +40,8 @@ async fn watched(
 ) -> Result<Rest, EngineError> {
     let engine = rig.engine();
     let found = engine.find(&run_id()).await?;
-    bounded(engine.work(found, plan, shift, watch, CancellationToken::new())).await
+    let cancel = CancellationToken::new();
+    bounded(Box::pin(engine.work(found, plan, shift, watch, cancel))).await
 }
 
 fn outcome(rest: &Rest) -> Outcome {
@@ -131,6 +132,7 @@ async fn a_worker_that_is_told_to_stop_lets_go_and_appends_no_more() {
     let rest = watched(&rig, hangs(), Shift { stop, ..shift(1) }, &when).await.unwrap();
     assert_eq!(rest, Rest::Stopped);
     assert_eq!(*rig.names().await.last().unwrap(), "delegate.dispatched");
+    assert_eq!(rig.account.count("ask"), 0, "nothing is begun either");
     // What was at work is asked again, and that is an interruption.
     let rest = work(&rig, rig.plan(liar(), []), shift(2)).await.unwrap();
     assert_eq!(outcome(&rest), Outcome::Unverified);
