@@ -8,6 +8,7 @@
 //! at any append and after any act, as often as a schedule asks. Both must come to the same.
 
 mod crash;
+pub mod fleet;
 mod job;
 mod model;
 mod prediction;

@@ -184,6 +184,7 @@ impl<'a> World<'a> {
                 checks: script.checks.clone(),
                 hooks: script.hooks.clone(),
                 terms: script.terms.clone(),
+                parent: None,
             };
             return match Delegation::open(self.clock_ms, run, digest(0, 1), charter) {
                 Ok(machine) => Ok(machine),

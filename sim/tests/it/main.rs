@@ -5,4 +5,5 @@
 mod breadth;
 mod broken;
 mod crashes;
+mod fleet;
 mod kill;
