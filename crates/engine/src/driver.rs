@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity_core::{
-    CheckIndex, Claim, Code, Delegation, Effect, Entry, Input, Outcome, RunId, Stage, Step, Trigger,
+    CheckIndex, Claim, Code, Delegation, Effect, Entry, Handled, Input, Outcome, RunId, Stage,
+    Step, Trigger,
 };
 use probity_delegate::{DelegateError, NoteError, Said};
 use probity_store::Store;
@@ -62,6 +63,8 @@ pub struct Ended {
     pub is_edited: bool,
     /// What a check put in the place of the claim's output when it passed: the last one that did.
     pub result: Option<Value>,
+    /// A delegate of the run asked to wait, for whatever.
+    pub has_waited: bool,
 }
 
 impl Engine {
@@ -271,8 +274,10 @@ impl Driver<'_> {
     /// Hands an input to the machine.
     fn feed(&mut self, input: Input) -> Result<(), EngineError> {
         let now_ms = self.engine.clock.now_ms();
-        self.machine.handle(now_ms, input.clone())?;
-        self.unwritten.push((now_ms, input));
+        // What changed nothing then might change something later, and is not to be handed in again.
+        if self.machine.handle(now_ms, input.clone())? == Handled::Accepted {
+            self.unwritten.push((now_ms, input));
+        }
         Ok(())
     }
 
@@ -484,6 +489,7 @@ impl Driver<'_> {
         };
         let delivered = self.delivered.clone();
         let (run, is_edited, result) = (self.plan.run.clone(), self.is_edited, self.result.clone());
-        Some(Ended { run, outcome, code, delivered, is_edited, result })
+        let has_waited = self.machine.waits() > 0;
+        Some(Ended { run, outcome, code, delivered, is_edited, result, has_waited })
     }
 }

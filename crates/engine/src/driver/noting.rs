@@ -24,7 +24,8 @@ impl Driver<'_> {
     pub(super) async fn note(&mut self, wanted: Wanted) -> Result<(), EngineError> {
         let Wanted { note, kept } = wanted;
         let Stage::Delegated { turn } = self.machine.stage() else { return Ok(()) };
-        if self.machine.notes().len() >= MAX_NOTES {
+        let before = self.machine.notes().len();
+        if before >= MAX_NOTES {
             // Not told that it is kept, the delegate stops.
             return Ok(());
         }
@@ -40,8 +41,11 @@ impl Driver<'_> {
             self.held.extend(entries);
             self.write().await?;
         }
-        // A delegate that has gone away meanwhile needs no answer.
-        kept.send(()).unwrap_or_default();
+        // Behind what somebody else appended, it may have come too late.
+        if self.machine.notes().len() > before {
+            // A delegate that has gone away meanwhile needs no answer.
+            kept.send(()).unwrap_or_default();
+        }
         Ok(())
     }
 

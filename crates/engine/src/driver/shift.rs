@@ -114,6 +114,8 @@ impl Driver<'_> {
         };
         self.feed(Input::Release)?;
         self.perform_all().await?;
-        Ok(Some(Rest::Waits { until_ms }))
+        // Told to stop meanwhile, the word that it was left may not be in the log.
+        let is_left = !self.is_stopped();
+        Ok(Some(if is_left { Rest::Waits { until_ms } } else { Rest::Stopped }))
     }
 }

@@ -55,9 +55,17 @@ impl Driver<'_> {
         // Not beyond what was heard: what is behind it may be another driver's.
         let len = self.journal.len();
         self.machine = Found::read_to(&self.engine.store, &run, len).await?.machine;
-        for (at_ms, input) in self.unwritten.clone() {
-            self.machine.handle(at_ms, input)?;
+        let mut again = Vec::with_capacity(self.unwritten.len());
+        for (at_ms, input) in std::mem::take(&mut self.unwritten) {
+            match self.machine.handle(at_ms, input.clone()) {
+                Ok(_) => again.push((at_ms, input)),
+                // The first of them may have come too late by what was heard: then the run's time is
+                // over, and what came behind it is answered by that.
+                Err(_) if !again.is_empty() => break,
+                Err(refusal) => return Err(refusal.into()),
+            }
         }
+        self.unwritten = again;
         self.collect();
         heard.iter().for_each(|entry| self.watch.entry(entry));
         self.listen().await

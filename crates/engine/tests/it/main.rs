@@ -27,6 +27,7 @@ mod ledger;
 mod many;
 mod notes;
 mod outcomes;
+mod overtaken;
 mod police;
 mod resume;
 mod retry;
