@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use probity_core::{Code, Outcome};
-use probity_engine::{EngineError, Found, Rest, Shift};
+use probity_engine::{Ended, EngineError, Found, Rest, Shift};
 use probity_store::Lease;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +23,9 @@ const ABSENT_MAX: Duration = Duration::from_secs(16);
 /// Deliveries after which a job without a run is given up. With the waits and pauses of those before
 /// it, a minute has passed.
 const MAX_ABSENT: u32 = 7;
-/// The shortest and the longest pause before a parent that may not have heard is told again.
-const UNHEARD: (u64, u64) = (200, 2000);
+/// The shortest and the longest pause before a parent that may not have heard is told again, in
+/// milliseconds. The longest is for a parent whose pool has no worker: nothing else changes by then.
+const UNHEARD: (u64, u64) = (200, 30_000);
 
 /// What is to become of a job.
 #[derive(Debug)]
@@ -107,12 +108,18 @@ impl Kit {
             patience: self.options.patience,
             stop: stop.clone(),
         };
+        let parent = found.machine().parent().cloned();
         let eye = self.eye(&lease.run);
         // Who wants it to stop says so in its log.
         let cancel = CancellationToken::new();
         let rest = Box::pin(self.engine().work(found, plan, shift, &eye, cancel)).await?;
         match rest {
             Rest::Ended(ended) if ended.outcome == Outcome::Escalated => Ok(Ending::Park),
+            // Nobody around it needs to hear of it, so its log is not read once more.
+            Rest::Ended(ended) if parent.is_none() && !ended.has_waited => {
+                let Ended { outcome, code, .. } = *ended;
+                Ok(Ending::Settle(How::Ended { outcome, code }))
+            }
             Rest::Ended(_) => self.ended(&self.engine().find(&lease.run).await?).await,
             Rest::Waits { .. } => Ok(Ending::Park),
             Rest::Stopped => Ok(Ending::Stopped),

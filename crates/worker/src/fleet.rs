@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_core::{Answer, Code, RunId, SubmissionId};
+use probity_core::{Answer, Code, RunId, Stage, SubmissionId};
 use probity_engine::{Approval, Clock, Engine, EngineError, Plan, Post, Posted};
 use probity_store::{Enqueued, Job, Pool, QueueError, Standing, Store, WorkStore};
 
@@ -23,6 +23,16 @@ pub struct Fleet {
     engine: Engine,
     store: Arc<dyn WorkStore>,
     clock: Arc<dyn Clock>,
+}
+
+/// What came of saying something to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// Whether anything was appended: not where the run was asked to stop before.
+    pub is_new: bool,
+    /// Whether the run is in the queue for a worker to look at. Where it is not, somebody drives it who
+    /// needs none.
+    pub is_queued: bool,
 }
 
 /// A run was not submitted, or was not told.
@@ -109,18 +119,19 @@ impl Fleet {
         Ok(posted)
     }
 
-    /// Says something to a run and has it looked at. A request to cancel revives a dead letter.
+    /// Says something to a run and has it looked at, unless somebody drives it without the queue, who
+    /// hears of it by itself. A request to cancel revives a dead letter.
     ///
     /// # Errors
     /// As [`Engine::post`]; [`FleetError::Queue`] if it was said but the queue could not be asked.
-    pub async fn post(&self, run: &RunId, post: &Post) -> Result<Posted, FleetError> {
-        let posted = self.engine.post(run, post).await?;
+    pub async fn post(&self, run: &RunId, post: &Post) -> Result<Told, FleetError> {
+        let Posted { is_new, epoch } = self.engine.post(run, post).await?;
         // Once is enough, even where the run has a job already. Whoever holds that job follows the log
         // while the run is driven, and so hears of requests to cancel and of steering by itself; where
         // it leaves the run to wait, it looks at the log once more behind that.
         let revives = matches!(post, Post::Cancel { .. });
-        self.look(run, posted.epoch, revives).await?;
-        Ok(posted)
+        let is_queued = self.look_unless_driven(run, epoch, revives).await?;
+        Ok(Told { is_new, is_queued })
     }
 
     /// Answers a run that waits for a human, and leaves it for a worker.
@@ -192,6 +203,43 @@ impl Fleet {
         revives: bool,
     ) -> Result<Enqueued, QueueError> {
         let standing = self.store.standing(run).await?;
+        self.bring(run, standing, epoch, revives).await
+    }
+
+    /// As [`Self::look`], but for a run that may be in the hands of somebody who needs no queue: a
+    /// worker would take it away. False if it was left to them.
+    pub(crate) async fn look_unless_driven(
+        &self,
+        run: &RunId,
+        epoch: u64,
+        revives: bool,
+    ) -> Result<bool, FleetError> {
+        let standing = self.store.standing(run).await?;
+        if standing.is_none() && !self.is_left(run).await? {
+            return Ok(false);
+        }
+        self.bring(run, standing, epoch, revives).await?;
+        Ok(true)
+    }
+
+    /// Whether nobody is at work on a run, by its log: it was left, or it waits.
+    async fn is_left(&self, run: &RunId) -> Result<bool, EngineError> {
+        let found = self.engine.find(run).await?;
+        let machine = found.machine();
+        let waits = matches!(
+            machine.stage(),
+            Stage::Parked { .. } | Stage::Awaiting { .. } | Stage::Escalated { .. }
+        );
+        Ok(machine.is_released() || waits)
+    }
+
+    async fn bring(
+        &self,
+        run: &RunId,
+        standing: Option<Standing>,
+        epoch: u64,
+        revives: bool,
+    ) -> Result<Enqueued, QueueError> {
         if revives
             && let Some(Standing::Dead { .. }) = standing
             && self.store.revive(run).await?

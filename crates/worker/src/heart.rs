@@ -1,4 +1,9 @@
 //! Keeps a lease while a run is at work.
+//!
+//! A heartbeat is due every half of a lease, so that a run whose worker is gone is free again after two
+//! heartbeats at most. The rest of the lease is for what goes wrong with one: what fails is tried again
+//! every twentieth of it, what hangs is given up after an eighth, and whoever got none through by
+//! four fifths lets go. No provider ends a lease before nine tenths.
 
 use std::time::Duration;
 
@@ -11,7 +16,7 @@ pub(crate) async fn beat(store: &dyn WorkStore, lease: &Lease) {
     let ttl = store.lease_ttl();
     // By the local clock, counted from before the call that kept it: the queue counts from later.
     let mut kept = Instant::now();
-    let mut next = kept + ttl / 3;
+    let mut next = kept + ttl / 2;
     loop {
         let gives_up = kept + ttl.mul_f64(0.8);
         sleep_until(next.min(gives_up)).await;
@@ -20,14 +25,14 @@ pub(crate) async fn beat(store: &dyn WorkStore, lease: &Lease) {
             return;
         }
         // A call that hangs leaves time for another one.
-        let patience = (asked + (ttl / 6).max(Duration::from_millis(1))).min(gives_up);
+        let patience = (asked + (ttl / 8).max(Duration::from_millis(1))).min(gives_up);
         match timeout_at(patience, store.heartbeat(lease)).await {
             Ok(Ok(())) => {
                 kept = asked;
-                next = asked + ttl / 3;
+                next = asked + ttl / 2;
             }
             Ok(Err(LeaseError::Lost)) => return,
-            Ok(Err(_)) | Err(_) => next = Instant::now() + ttl / 12,
+            Ok(Err(_)) | Err(_) => next = Instant::now() + ttl / 20,
         }
     }
 }

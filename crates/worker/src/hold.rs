@@ -77,6 +77,16 @@ enum End {
 impl Kit {
     async fn end(&self, lease: &Lease, ending: Ending, tally: &mut Tally) {
         match ending {
+            Ending::Settle(How::NeverCreated) => {
+                if self.end_lease(lease, End::Settle, tally).await {
+                    let how = self.look_for_it(lease).await;
+                    match how {
+                        How::NeverCreated => tally.ended += 1,
+                        _ => tally.left += 1,
+                    }
+                    self.rested(lease, how);
+                }
+            }
             Ending::Settle(how) => {
                 if self.end_lease(lease, End::Settle, tally).await {
                     tally.ended += 1;
@@ -216,6 +226,20 @@ impl Kit {
         match self.enqueue_again(lease, delay, lease.epoch).await {
             true => How::Waits { again_in_ms: millis(delay) },
             false => How::Parked,
+        }
+    }
+
+    /// Looks for a run behind the end of its job, because none was there: whoever opened it since found
+    /// that job in the queue and took it for theirs.
+    async fn look_for_it(&self, lease: &Lease) -> How {
+        match self.store().state(&lease.run).await {
+            Ok(None) => return How::NeverCreated,
+            Ok(Some(_)) => {}
+            Err(error) => self.trouble(error.into()),
+        }
+        match self.enqueue_again(lease, Duration::ZERO, lease.epoch).await {
+            true => How::Waits { again_in_ms: 0 },
+            false => How::NeverCreated,
         }
     }
 

@@ -67,7 +67,7 @@ impl Kit {
                 Err(trouble) if is_done_with(&trouble) => continue,
                 Err(trouble) => return Err(trouble),
             };
-            self.fleet.look(&child, posted.epoch, false).await?;
+            self.fleet.look_unless_driven(&child, posted.epoch, false).await?;
         }
         Ok(())
     }

@@ -8,6 +8,9 @@
 //! What is to be done with a run is a function of its log and of the logs of the runs that it waits
 //! for. The queue only says that somebody should look; a job that is given out twice or for nothing
 //! changes nothing.
+//!
+//! A worker keeps the lease of a run in hand with a heartbeat every half of its time. So a run whose
+//! worker is gone is free for others after two heartbeats at most.
 
 mod drive;
 mod event;
@@ -25,6 +28,6 @@ mod trouble;
 mod worker;
 
 pub use event::{How, Tally, WorkerEvent, WorkerWatch};
-pub use fleet::{Fleet, FleetError};
+pub use fleet::{Fleet, FleetError, Told};
 pub use planner::{PlanError, Planner};
 pub use worker::{Worker, WorkerOptions};

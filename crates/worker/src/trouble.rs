@@ -5,7 +5,7 @@ use probity_engine::EngineError;
 use probity_record::ResumeError;
 use probity_store::{AppendError, BlobError, QueueError, ReadError};
 
-use crate::PlanError;
+use crate::{FleetError, PlanError};
 
 /// A run could not be driven on, or not even looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +89,17 @@ impl From<EngineError> for Trouble {
 impl From<QueueError> for Trouble {
     fn from(error: QueueError) -> Self {
         Self::passing(error.code(), error.to_string())
+    }
+}
+
+impl From<FleetError> for Trouble {
+    fn from(error: FleetError) -> Self {
+        let (code, message) = (error.code(), error.to_string());
+        match error {
+            FleetError::Engine(error) => error.into(),
+            FleetError::Queue(error) => error.into(),
+            FleetError::Buried { .. } => Self::passing(code, message),
+        }
     }
 }
 

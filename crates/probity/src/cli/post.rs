@@ -1,11 +1,8 @@
 //! `probity cancel`, `probity steer`: what is said to a run by whoever does not drive it.
 
-use std::sync::Arc;
-
 use probity_core::RunId;
-use probity_engine::{Post, Posted};
-use probity_store::WorkStore;
-use probity_worker::Fleet;
+use probity_engine::Post;
+use probity_worker::{Fleet, FleetError};
 use serde::Serialize;
 
 use super::args::{CancelArgs, SteerArgs};
@@ -34,7 +31,7 @@ pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
     let post = Post::Cancel { by: args.by.clone(), text: args.reason.clone() };
-    let told = say(&store, &fleet, &run, &post).await?;
+    let told = say(&fleet, &run, &post).await?;
     if !args.wait {
         return tell(&told, "asked to stop", args.json);
     }
@@ -54,32 +51,19 @@ pub(super) async fn steer(args: &SteerArgs) -> Result<u8, CliError> {
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
     let post = Post::Steer { by: args.by.clone(), text: args.text.clone() };
-    let told = say(&store, &fleet, &run, &post).await?;
+    let told = say(&fleet, &run, &post).await?;
     tell(&told, "was told", args.json)
 }
 
-/// Appends what is said. A run of the queue is looked at by a worker then; one that never was in it is
-/// driven by somebody who hears it without that, and a worker would take it away.
-async fn say<'a>(
-    store: &Arc<dyn WorkStore>,
-    fleet: &Fleet,
-    run: &'a RunId,
-    post: &Post,
-) -> Result<Told<'a>, CliError> {
-    let failed = |error| refused(run, error);
-    let found = fleet.engine().find(run).await?;
-    let is_ours = found.machine().epoch() > 0
-        || found.machine().is_released()
-        || store.standing(run).await.map_err(probity_worker::FleetError::from)?.is_some();
-    let (Posted { is_new, .. }, queued) = match is_ours {
-        true => match fleet.post(run, post).await {
-            Ok(posted) => (posted, true),
-            Err(probity_worker::FleetError::Engine(error)) => return Err(failed(error)),
-            Err(error) => return Err(error.into()),
-        },
-        false => (fleet.engine().post(run, post).await.map_err(failed)?, false),
-    };
-    Ok(Told { run_id: run, new: is_new, queued })
+/// Appends what is said, and has a worker look at the run unless somebody drives it without the queue.
+async fn say<'a>(fleet: &Fleet, run: &'a RunId, post: &Post) -> Result<Told<'a>, CliError> {
+    match fleet.post(run, post).await {
+        Ok(probity_worker::Told { is_new, is_queued }) => {
+            Ok(Told { run_id: run, new: is_new, queued: is_queued })
+        }
+        Err(FleetError::Engine(error)) => Err(refused(run, error)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
@@ -94,8 +78,8 @@ fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
         present::note(&format!("next: probity watch {run_id}"));
     } else {
         present::note(&format!(
-            "run {run_id} was never in the queue: the process that drives it hears it; if none does, \
-             take it up with `probity run --resume {run_id}`"
+            "run {run_id} is not in the queue: the process that drives it hears it; if none does, take it \
+             up with `probity run --resume {run_id}`, or give it to workers with `probity resume {run_id}`"
         ));
     }
     Ok(0)

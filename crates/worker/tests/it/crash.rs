@@ -63,7 +63,7 @@ async fn life(kill_at: u64) -> bool {
     }
     let (ops, killed) = (AtomicU64::new(0), Arc::new(Notify::new()));
     let dies = Arc::clone(&killed);
-    let mortal = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+    let mortal = Hooked::over(Arc::clone(&base.store), move |op: Op| {
         let is_last = counts(&op) && ops.fetch_add(1, Ordering::SeqCst) == kill_at;
         let dies = Arc::clone(&dies);
         Box::pin(async move {

@@ -149,7 +149,8 @@ async fn a_panic_is_a_failure_and_not_the_end_of_the_worker() {
 /// What the model refuses is the delegate's failure, and ends the run: nobody tries it again.
 #[tokio::test(start_paused = true)]
 async fn a_model_that_refuses_ends_the_run() {
-    let errors: [(&str, fn() -> DelegateError); 4] = [
+    type Fails = fn() -> DelegateError;
+    let errors: [(&str, Fails); 4] = [
         ("model_refused", || DelegateError::Model {
             code: "model_refused",
             message: "400 bad request".into(),
@@ -184,7 +185,7 @@ async fn a_model_that_refuses_ends_the_run() {
 #[tokio::test(start_paused = true)]
 async fn one_failing_run_among_many_delays_nobody() {
     let base = Rig::new();
-    let broken = Hooked::new(Arc::clone(&base.store), |op: Op| {
+    let broken = Hooked::over(Arc::clone(&base.store), |op: Op| {
         let is_bad = op.run.as_ref().is_some_and(|run| run.as_str() == "bad");
         now(is_bad && matches!(op.name, "state" | "append") && !op.is_done)
     });
@@ -253,7 +254,7 @@ async fn a_queue_that_cannot_be_asked_is_asked_again() {
     base.submit(good("r")).await;
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    let broken = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+    let broken = Hooked::over(Arc::clone(&base.store), move |op: Op| {
         let fails =
             op.name == "lease" && !op.is_done && counted.fetch_add(1, Ordering::SeqCst) < 10;
         now(fails)
@@ -285,7 +286,7 @@ async fn deliveries_with_progress_are_no_failures() {
     // Each life appends some, and then cannot.
     let left = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&left);
-    let broken = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+    let broken = Hooked::over(Arc::clone(&base.store), move |op: Op| {
         let is_append = op.is("append", "r", false);
         now(is_append && counted.fetch_add(1, Ordering::SeqCst) % 7 == 6)
     });

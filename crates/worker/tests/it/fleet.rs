@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use probity_engine::{EngineError, Post};
 use probity_store::{Enqueued, Pool};
-use probity_worker::{FleetError, How, PlanError, WorkerEvent};
+use probity_worker::{FleetError, How, PlanError, Told, WorkerEvent};
 use tokio::sync::Notify;
 
 use crate::hooked::{Hooked, now};
@@ -84,7 +84,7 @@ async fn a_worker_waits_for_a_run_that_is_being_opened() {
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let slow = {
         let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-        Hooked::new(Arc::clone(&base.store), move |op| {
+        Hooked::over(Arc::clone(&base.store), move |op| {
             let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
             Box::pin(async move {
                 if op.is("append", "r", false) {
@@ -113,7 +113,7 @@ async fn a_worker_waits_for_a_run_that_is_being_opened() {
 #[tokio::test(start_paused = true)]
 async fn a_job_without_a_run_is_given_up_after_a_minute() {
     let base = Rig::new();
-    let broken = Hooked::new(Arc::clone(&base.store), |op| now(op.is("append", "r", false)));
+    let broken = Hooked::over(Arc::clone(&base.store), |op| now(op.is("append", "r", false)));
     let (submitter, run) = (base.through(broken).fleet, base.plan(good("r")));
     let refused = submitter.submit(&run, &Pool::default(), Duration::ZERO).await;
     assert_eq!(refused.unwrap_err().code(), "store_io");
@@ -131,10 +131,38 @@ async fn a_job_without_a_run_is_given_up_after_a_minute() {
     worker.drained().await;
 }
 
+/// The run is opened between the worker's last look for it and the end of the job.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_opened_as_its_job_is_given_up_is_not_forgotten() {
+    let base = Rig::new();
+    let broken = Hooked::over(Arc::clone(&base.store), |op| now(op.is("append", "r", false)));
+    let run = base.plan(good("r"));
+    let submitted = base.through(broken).fleet.submit(&run, &Pool::default(), Duration::ZERO).await;
+    assert_eq!(submitted.unwrap_err().code(), "store_io");
+    let late = {
+        let fleet = base.fleet.clone();
+        Hooked::over(Arc::clone(&base.store), move |op| {
+            let (fleet, run) = (fleet.clone(), run.clone());
+            Box::pin(async move {
+                if op.is("settle", "r", false) {
+                    let submitted = fleet.submit(&run, &Pool::default(), Duration::ZERO).await;
+                    // Again, once it has ended, it is not new.
+                    assert!(submitted.is_ok(), "{submitted:?}");
+                }
+                false
+            })
+        })
+    };
+    let worker = base.through(late).worker("w");
+    assert_eq!(base.outcome("r").await, "verified");
+    base.stands("r", "none").await;
+    worker.drained().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_submission_that_took_too_long_asks_for_its_job_again() {
     let base = Rig::new();
-    let slow = Hooked::new(Arc::clone(&base.store), |op| {
+    let slow = Hooked::over(Arc::clone(&base.store), |op| {
         Box::pin(async move {
             if op.is("append", "r", false) {
                 tokio::time::sleep(Duration::from_secs(300)).await;
@@ -230,6 +258,58 @@ async fn a_dead_letter_is_revived_by_resume_and_by_cancel_and_refuses_a_submissi
     worker.drained().await;
 }
 
+/// A process of its own drives the run, under no lease: a worker would take it away.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_to_a_run_that_is_driven_without_a_queue_leaves_it_there() {
+    let rig = Rig::new();
+    let worker = rig.worker("w");
+    let work = delegate(|request| async move {
+        while request.steering.is_empty() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        says("good")
+    });
+    let (engine, run) = (rig.fleet.engine().clone(), rig.plan(plan("r", work)));
+    let driven = tokio::spawn(async move {
+        let (eye, cancel) = (Unwatched, tokio_util::sync::CancellationToken::new());
+        engine.run(run, &eye, cancel).await
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let steer = Post::Steer { by: "ana".into(), text: "faster".into() };
+    let told = rig.fleet.post(&id("r"), &steer).await.unwrap();
+    assert_eq!(told, Told { is_new: true, is_queued: false });
+    assert_eq!(rig.standing("r").await, "none");
+    let ended = bounded(driven).await.unwrap().unwrap();
+    assert_eq!(ended.outcome.as_str(), "verified");
+    assert_eq!((rig.told.leases("r"), rig.report("r").await.interruptions), (0, 0));
+    worker.drained().await;
+}
+
+/// It waits, and nobody is at work on it: somebody must hear of the request.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_to_a_run_that_waits_outside_the_queue_brings_it_in() {
+    let rig = Rig::new();
+    let (eye, cancel) = (Unwatched, tokio_util::sync::CancellationToken::new());
+    let run = rig.plan(crate::waits::asker("r"));
+    let ended = rig.fleet.engine().run(run, &eye, cancel).await.unwrap();
+    assert_eq!(ended.outcome.as_str(), "escalated");
+    let post = Post::Cancel { by: "ana".into(), text: String::new() };
+    let told = rig.fleet.post(&id("r"), &post).await.unwrap();
+    assert_eq!(told, Told { is_new: true, is_queued: true });
+    let again = rig.fleet.post(&id("r"), &post).await.unwrap();
+    assert_eq!(again, Told { is_new: false, is_queued: true });
+    let worker = rig.worker("w");
+    assert_eq!(rig.outcome("r").await, "cancelled");
+    worker.drained().await;
+}
+
+struct Unwatched;
+
+impl probity_engine::Watch for Unwatched {
+    fn entry(&self, _: &probity_core::Entry) {}
+}
+
 /// What was said is in the log; the queue failed for good behind it.
 #[tokio::test(start_paused = true)]
 async fn a_wake_whose_enqueue_failed_is_brought_in_by_the_sweep() {
@@ -237,7 +317,7 @@ async fn a_wake_whose_enqueue_failed_is_brought_in_by_the_sweep() {
     let is_broken = Arc::new(AtomicBool::new(true));
     let broken = {
         let is_broken = Arc::clone(&is_broken);
-        Hooked::new(Arc::clone(&base.store), move |op| {
+        Hooked::over(Arc::clone(&base.store), move |op| {
             now(op.is("enqueue", "r", false) && is_broken.load(Ordering::SeqCst))
         })
     };

@@ -47,7 +47,7 @@ fn fault() -> StoreFault {
 }
 
 impl Hooked {
-    pub(crate) fn new(
+    pub(crate) fn over(
         inner: Arc<dyn WorkStore>,
         hook: impl Fn(Op) -> Answer + Send + Sync + 'static,
     ) -> Arc<dyn WorkStore> {

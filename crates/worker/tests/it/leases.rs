@@ -1,11 +1,12 @@
 //! Leases that are kept, lost, and fought over.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use probity_store::{Job, MemoryStore, Pool};
 use probity_worker::WorkerEvent;
+use tokio::time::Instant;
 
 use crate::hooked::{Hooked, Op, now};
 use crate::rig::{Rig, delegate, good, id, plan, says, takes};
@@ -37,9 +38,80 @@ async fn a_beat_that_fails_is_tried_again_soon() {
     let base = short();
     let beats = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&beats);
-    let flaky = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+    let flaky = Hooked::over(Arc::clone(&base.store), move |op: Op| {
         let is_beat = op.name == "heartbeat" && !op.is_done;
         now(is_beat && counted.fetch_add(1, Ordering::SeqCst) % 3 != 2)
+    });
+    base.submit(takes("r", Duration::from_secs(60))).await;
+    let rig = base.through(flaky);
+    let worker = rig.worker("w");
+    assert_eq!(rig.outcome("r").await, "verified");
+    assert_eq!((rig.told.leases("r"), lost(&rig)), (1, 0));
+    worker.drained().await;
+}
+
+/// What recovery is measured in: a run whose worker is killed is free after two heartbeats at most.
+#[tokio::test(start_paused = true)]
+async fn a_heartbeat_is_due_every_half_of_a_lease() {
+    let base = short();
+    let beats: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let seen = Arc::clone(&beats);
+    let noted = Hooked::over(Arc::clone(&base.store), move |op: Op| {
+        if op.name == "heartbeat" && !op.is_done {
+            seen.lock().unwrap().push(Instant::now());
+        }
+        now(false)
+    });
+    base.submit(takes("r", Duration::from_secs(60))).await;
+    let worker = base.through(noted).worker("w");
+    assert_eq!(base.outcome("r").await, "verified");
+    worker.drained().await;
+    let beats = beats.lock().unwrap();
+    assert!(beats.len() > 30, "{beats:?}");
+    for pair in beats.windows(2) {
+        let between = pair[1] - pair[0];
+        assert!(between.abs_diff(TTL / 2) <= Duration::from_millis(2), "{between:?}");
+    }
+}
+
+/// From the last heartbeat of a killed worker to the next worker's lease.
+#[tokio::test(start_paused = true)]
+async fn a_killed_worker_is_replaced_within_two_heartbeats_and_a_second() {
+    let rig = short();
+    let work = delegate(|request| async move {
+        if request.is_replay {
+            return says("good");
+        }
+        std::future::pending().await
+    });
+    rig.submit(plan("r", work)).await;
+    let first = rig.worker("w-1");
+    rig.until(|| rig.told.leases("r") == 1).await;
+    tokio::time::sleep(Duration::from_millis(1600)).await;
+    let second = rig.worker("w-2");
+    let killed = Instant::now();
+    first.killed().await;
+    assert_eq!(rig.outcome("r").await, "verified");
+    let passed = killed.elapsed();
+    assert!(passed <= 2 * (TTL / 2) + Duration::from_secs(1), "{passed:?}");
+    second.drained().await;
+}
+
+/// The first call hangs for ever; there is time for another one before the lease is given up.
+#[tokio::test(start_paused = true)]
+async fn a_beat_that_hangs_leaves_time_for_another_one() {
+    let base = short();
+    let beats = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&beats);
+    let flaky = Hooked::over(Arc::clone(&base.store), move |op: Op| {
+        let is_beat = op.name == "heartbeat" && !op.is_done;
+        let hangs = is_beat && counted.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
+        Box::pin(async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            false
+        })
     });
     base.submit(takes("r", Duration::from_secs(60))).await;
     let rig = base.through(flaky);
@@ -56,7 +128,7 @@ async fn a_worker_that_cannot_beat_lets_go_before_the_lease_runs_out() {
         let base = short();
         let is_cut_off = Arc::new(AtomicBool::new(true));
         let cut = Arc::clone(&is_cut_off);
-        let broken = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+        let broken = Hooked::over(Arc::clone(&base.store), move |op: Op| {
             let is_beat = op.name == "heartbeat" && !op.is_done && cut.load(Ordering::SeqCst);
             Box::pin(async move {
                 if is_beat && hangs {
@@ -103,7 +175,7 @@ async fn a_stalled_holder_that_wakes_appends_nothing() {
     // Everything of the first worker stands still from its third append on, for a minute.
     let (appends, is_stalled) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
     let stalls = Arc::clone(&is_stalled);
-    let slow = Hooked::new(Arc::clone(&base.store), move |op: Op| {
+    let slow = Hooked::over(Arc::clone(&base.store), move |op: Op| {
         if op.is("append", "r", false) && appends.fetch_add(1, Ordering::SeqCst) == 2 {
             stalls.store(true, Ordering::SeqCst);
         }

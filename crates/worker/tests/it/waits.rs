@@ -65,7 +65,7 @@ async fn an_answer_between_the_look_and_the_parking_is_heard() {
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let gated = {
         let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-        Hooked::new(Arc::clone(&base.store), move |op| {
+        Hooked::over(Arc::clone(&base.store), move |op| {
             let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
             Box::pin(async move {
                 if op.is("park", "r", false) {
