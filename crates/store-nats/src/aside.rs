@@ -125,7 +125,7 @@ impl NatsStore {
     pub(crate) async fn unmark(&self, mark: Option<Stored>, end: Instant) -> Result<(), Failure> {
         let Some(mark) = mark else { return Ok(()) };
         let stream = self.shared.space.stream(Part::Aside);
-        stored::delete(&self.shared.link, &stream, mark.seq, end).await
+        stored::delete(&self.shared.link, &stream, mark.seq, end).await.map(drop)
     }
 
     /// Removes every mark of a run.

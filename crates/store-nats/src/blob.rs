@@ -16,6 +16,10 @@ use crate::{NatsStore, bounded};
 
 /// The largest piece, where the server takes messages of that size.
 const MAX_CHUNK_BYTES: usize = 512 * 1024;
+/// The smallest piece, so that no list of pieces is long.
+const MIN_CHUNK_BYTES: usize = 1024;
+/// What is hashed at once; more would hold up everything else on this thread.
+const HASH_AT_ONCE_BYTES: usize = 1024 * 1024;
 /// What headers of a message may need of its size.
 const HEADROOM_BYTES: usize = 4096;
 /// Pieces, or blobs of a batch, that are on their way at a time.
@@ -32,8 +36,9 @@ impl NatsStore {
             let (bytes, max_bytes) = (bytes.len() as u64, MAX_BLOB_BYTES as u64);
             return Err(BlobError::TooLarge { bytes, max_bytes });
         }
-        let digest = blob_digest(&bytes);
-        self.store_blob(digest, bytes.into(), self.shared.link.end()).await?;
+        let bytes = Bytes::from(bytes);
+        let digest = digest_of(bytes.clone()).await;
+        self.store_blob(digest, bytes, self.shared.link.end()).await?;
         Ok(digest)
     }
 
@@ -98,14 +103,14 @@ impl NatsStore {
             return Err(BlobError::TooLarge { bytes, max_bytes });
         }
         let whole = match total {
-            None => message.body.into(),
-            Some(total) => self.pieces(digest, &message, total, end).await?,
+            None => message.body,
+            Some(total) => self.pieces(digest, &message, total, end).await?.into(),
         };
-        let actual = blob_digest(&whole);
+        let actual = digest_of(whole.clone()).await;
         if actual != *digest {
             return Err(BlobError::Corrupt { digest: *digest, actual });
         }
-        Ok(Some(whole))
+        Ok(Some(whole.into()))
     }
 
     async fn pieces(
@@ -119,7 +124,7 @@ impl NatsStore {
             |why: &str| StoreFault::new(FaultKind::Corrupt, format!("blob {digest}: {why}"));
         let total = usize::try_from(total).unwrap_or(usize::MAX);
         let chunk = message.headers.number(CHUNK).and_then(|it| usize::try_from(it).ok());
-        let chunk = chunk.filter(|chunk| *chunk > 0 && total <= 2 * MAX_BLOB_BYTES);
+        let chunk = chunk.filter(|chunk| *chunk >= MIN_CHUNK_BYTES && total <= 2 * MAX_BLOB_BYTES);
         let chunk = chunk.ok_or_else(|| corrupt("its list of pieces cannot be read"))?;
         let names =
             (0..total.div_ceil(chunk)).map(|index| self.shared.space.chunk(digest, chunk, index));
@@ -153,6 +158,17 @@ impl NatsStore {
 
     fn chunk_bytes(&self) -> usize {
         let payload = self.shared.link.client().max_payload();
-        MAX_CHUNK_BYTES.min(payload.saturating_sub(HEADROOM_BYTES)).max(1024)
+        MAX_CHUNK_BYTES.min(payload.saturating_sub(HEADROOM_BYTES)).max(MIN_CHUNK_BYTES)
     }
+}
+
+/// The name of a blob.
+pub(crate) async fn digest_of(bytes: Bytes) -> Digest {
+    if bytes.len() <= HASH_AT_ONCE_BYTES {
+        return blob_digest(&bytes);
+    }
+    let same = bytes.clone();
+    let aside = tokio::task::spawn_blocking(move || blob_digest(&bytes)).await;
+    // The thread is gone only where the runtime is.
+    aside.unwrap_or_else(|_| blob_digest(&same))
 }

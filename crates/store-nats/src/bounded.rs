@@ -5,7 +5,7 @@ use std::future::Future;
 use tokio::task::JoinSet;
 
 /// Runs the jobs, at most `limit` at a time, and gives the results in the order of the jobs. The
-/// first failure ends the others. A job that panics gives nothing.
+/// first failure ends the others, and so does a job that panics.
 pub(crate) async fn all<J, F, T, E>(
     jobs: impl IntoIterator<Item = J, IntoIter: Send> + Send,
     limit: usize,
@@ -29,7 +29,12 @@ where
         match running.join_next().await {
             None => break,
             Some(Ok((place, result))) => done.push((place, result?)),
-            Some(Err(_)) => {}
+            // What it was to do is not done, and nobody may go on as if it were.
+            Some(Err(error)) => {
+                if let Ok(panic) = error.try_into_panic() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
         }
     }
     done.sort_by_key(|(place, _)| *place);

@@ -1,9 +1,10 @@
 //! Opening a connection and holding the servers to what is asked of them.
 
 use std::error::Error;
+use std::path::Path;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectErrorKind, ConnectOptions};
+use async_nats::{AuthError, Client, ConnectErrorKind, ConnectOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -12,7 +13,7 @@ use crate::link::{Failure, Link, Pauses};
 use crate::options::Login;
 use crate::space::Space;
 use crate::version::{LEAST, Version};
-use crate::{ConnectError, NatsOptions, monitor, schema};
+use crate::{ConnectError, NatsOptions, creds, monitor, schema};
 
 /// How long one server may take to shake hands.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -89,7 +90,15 @@ pub(crate) fn check_cluster(client: &Client, options: &NatsOptions) -> Result<()
 }
 
 async fn settings(options: &NatsOptions) -> Result<ConnectOptions, ConnectError> {
-    let mut settings = ConnectOptions::new()
+    let settings = match &options.login {
+        Login::Anonymous => ConnectOptions::new(),
+        Login::Password { user, password } => {
+            ConnectOptions::with_user_and_password(user.clone(), password.clone())
+        }
+        Login::Token(token) => ConnectOptions::with_token(token.clone()),
+        Login::Credentials(path) => with_credentials(path).await?,
+    };
+    let mut settings = settings
         .name("probity")
         .connection_timeout(HANDSHAKE)
         .require_tls(options.tls)
@@ -97,14 +106,6 @@ async fn settings(options: &NatsOptions) -> Result<ConnectOptions, ConnectError>
             let doubled = 2_u64.saturating_pow(u32::try_from(attempts).unwrap_or(u32::MAX).min(16));
             Duration::from_millis(doubled.saturating_mul(5)).min(RECONNECT_MAX)
         });
-    settings = match &options.login {
-        Login::Anonymous => settings,
-        Login::Password { user, password } => {
-            settings.user_and_password(user.clone(), password.clone())
-        }
-        Login::Token(token) => settings.token(token.clone()),
-        Login::Credentials(path) => with_credentials(settings, path).await?,
-    };
     if let Some(ca) = &options.tls_ca {
         settings = settings.add_root_certificates(ca.clone());
     }
@@ -114,24 +115,14 @@ async fn settings(options: &NatsOptions) -> Result<ConnectOptions, ConnectError>
     Ok(settings)
 }
 
-#[cfg(feature = "creds")]
-async fn with_credentials(
-    settings: ConnectOptions,
-    path: &std::path::Path,
-) -> Result<ConnectOptions, ConnectError> {
-    let auth = |error: std::io::Error| ConnectError::Auth {
-        why: format!("`{}`: {error}", path.display()),
-    };
-    settings.credentials_file(path).await.map_err(auth)
-}
-
-#[cfg(not(feature = "creds"))]
-#[expect(clippy::unused_async, reason = "the same shape as with the feature")]
-async fn with_credentials(
-    _settings: ConnectOptions,
-    path: &std::path::Path,
-) -> Result<ConnectOptions, ConnectError> {
-    Err(ConnectError::Url { what: format!("`{}`: this build has no creds", path.display()) })
+async fn with_credentials(path: &Path) -> Result<ConnectOptions, ConnectError> {
+    // What is wrong with the file is said at once, whoever answers.
+    creds::login(path, Vec::new()).await.map_err(|why| ConnectError::Auth { why })?;
+    let path = path.to_owned();
+    Ok(ConnectOptions::with_auth_callback(move |nonce| {
+        let path = path.clone();
+        async move { creds::login(&path, nonce).await.map_err(AuthError::new) }
+    }))
 }
 
 fn refused(error: &async_nats::ConnectError, servers: String) -> ConnectError {
@@ -142,6 +133,8 @@ fn refused(error: &async_nats::ConnectError, servers: String) -> ConnectError {
         }
         ConnectErrorKind::Tls => ConnectError::Tls { why },
         ConnectErrorKind::ServerParse => ConnectError::Url { what: why },
+        // A login that has run out is refused in other words.
+        _ if why.contains("uthentication") => ConnectError::Auth { why },
         _ if is_tls(error) => ConnectError::Tls { why },
         _ => ConnectError::Unreachable { servers, why },
     }

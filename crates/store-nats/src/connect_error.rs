@@ -22,10 +22,13 @@ pub enum ConnectError {
         /// The last thing that was tried.
         why: String,
     },
-    /// The server does not let us in.
-    #[error("the NATS server refuses the login: {why}; check user, password or credentials")]
+    /// The server does not let us in, or the credentials file cannot be used.
+    #[error(
+        "no login at the NATS server: {why}; check user and password, or that the creds file is \
+         whole, of this server and not expired"
+    )]
     Auth {
-        /// In the server's words.
+        /// In the server's words, or what is wrong with the file.
         why: String,
     },
     /// No TLS came about.

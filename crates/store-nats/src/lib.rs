@@ -32,6 +32,19 @@
 //! the server, which gives the job out again, and here, by a monotonic deadline that always ends
 //! earlier. After it a lease is lost without a question to the server.
 //!
+//! A request that was sent before the deadline may still arrive after it, however late. So no two
+//! leases share a place in the stream: a token that was delivered before is put in a new place before
+//! anybody gets it, and what a former holder sent names a place where nothing is any more.
+//!
+//! # What a late word can still do
+//!
+//! A mark is in another stream than the token, and nothing binds the two. Where the mark of a `park`
+//! or `bury` arrives after its lease, and after the next holder has settled the job, it stays: the
+//! run is listed as parked or dead although its job has ended. Enqueuing, reviving or discarding it
+//! ends that. A server that is killed may forget that it has just given a token out, and a consumer
+//! that somebody deletes forgets all of it: the job is then given out again at once, with the same
+//! epoch, and the log refuses the second of the two.
+//!
 //! # Tokens and marks
 //!
 //! To park or bury a job is two writes: the mark, then the end of the token; to wake one is the token,
@@ -49,6 +62,7 @@ mod blob;
 mod bounded;
 mod connect;
 mod connect_error;
+mod creds;
 mod held;
 mod inspect;
 mod link;

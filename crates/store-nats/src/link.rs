@@ -61,6 +61,10 @@ pub(crate) mod refusal {
     /// No message or stream of that name.
     pub(crate) const NO_MESSAGE: u32 = 10037;
     pub(crate) const NO_STREAM: u32 = 10059;
+    /// What is to be deleted is not there.
+    pub(crate) const GONE: [u32; 3] = [NO_MESSAGE, 10043, 10057];
+    /// A stream could not write a message: a bound of it, or its disk.
+    pub(crate) const NOT_WRITTEN: u32 = 10077;
     /// A stream or the account has reached its size.
     pub(crate) const FULL: [u32; 6] = [10023, 10028, 10047, 10077, 10122, 10123];
     /// More replicas than the server can have.
@@ -87,6 +91,19 @@ impl Failure {
             Self::NotTaken(_) | Self::Unanswered(_) => true,
             Self::Refused(error) => error.may_pass(),
             Self::Unreadable(_) => false,
+        }
+    }
+
+    /// Whether the request may have been carried out all the same, or may be later: no answer came, or
+    /// the leader failed while it wrote what the other replicas may have written.
+    pub(crate) fn leaves_open(&self) -> bool {
+        match self {
+            Self::NotTaken(_) => false,
+            Self::Unanswered(_) | Self::Unreadable(_) => true,
+            // Bounds ("maximum bytes exceeded") are looked at before anything is written.
+            Self::Refused(error) => {
+                error.err_code == refusal::NOT_WRITTEN && !error.description.starts_with("maximum")
+            }
         }
     }
 

@@ -3,11 +3,11 @@
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use probity_core::RunId;
-use probity_record::blob_digest;
 use probity_store::{AppendError, Batch, StoreFault};
 use tokio::time::Instant;
 
 use crate::NatsStore;
+use crate::blob::digest_of;
 use crate::link::{Failure, Pauses, refusal};
 use crate::space::Part;
 use crate::stored;
@@ -163,7 +163,7 @@ impl NatsStore {
             headers.insert(header::SEALED, "1");
         }
         if body.len() > MAX_INLINE_BYTES {
-            let digest = blob_digest(&body);
+            let digest = digest_of(body.clone()).await;
             headers.insert(header::BODY, digest.to_string());
             self.store_blob(digest, std::mem::take(&mut body), end).await?;
         }
@@ -188,7 +188,7 @@ impl NatsStore {
                 }
                 Err(failure) => failure,
             };
-            is_open |= matches!(failure, Failure::Unanswered(_) | Failure::Unreadable(_));
+            is_open |= failure.leaves_open();
             let fault = failure.fault();
             let give_up = || {
                 if is_open { AppendError::Unknown(fault) } else { AppendError::Unavailable(fault) }

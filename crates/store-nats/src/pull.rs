@@ -28,6 +28,8 @@ pub(crate) struct Desk {
     inbox: String,
     answers: Option<Subscriber>,
     pools: Vec<Desired>,
+    /// Whether nobody waits at it any more.
+    is_left: bool,
 }
 
 /// One pool at the desk.
@@ -56,12 +58,23 @@ enum Came {
     Nothing,
 }
 
+/// What became of a job that came.
+enum Taken {
+    Lease(Lease),
+    /// It is in a new place, and due.
+    Anew,
+    /// It is not to be had now.
+    Nothing,
+}
+
 /// A token as the consumer delivers it.
 pub(crate) struct Token {
     pub(crate) run: RunId,
     pub(crate) pool: Pool,
     /// Where acknowledgements go.
     pub(crate) handle: String,
+    /// Its number in the stream.
+    pub(crate) seq: u64,
     delivered: u64,
     floor: u64,
     deliveries: u32,
@@ -103,7 +116,8 @@ impl Token {
         Some(Self {
             run: Space::run_of(subject)?,
             pool: Space::pool_of(subject)?,
-            delivered: ack.delivered,
+            seq: ack.seq,
+            delivered: ack.delivered.max(1),
             floor: number(header::FLOOR).unwrap_or_default(),
             deliveries: u32::try_from(number(header::DELIVERIES).unwrap_or_default()).ok()?,
             delay: Duration::from_millis(number(header::DELAY_MS).unwrap_or_default()),
@@ -121,17 +135,23 @@ impl Token {
         (self.stored + self.delay).saturating_sub(now)
     }
 
-    fn lease(self) -> Lease {
+    /// The epoch of the lease that this delivery may become; at least 1.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.floor.saturating_add(self.delivered)
+    }
+
+    /// How many leases there were since the job was enqueued, with the one that this delivery may
+    /// become; at least 1.
+    pub(crate) fn leases(&self) -> u32 {
         // One that had a delay was delivered once to be sent back until it is due.
         let early = u64::from(!self.delay.is_zero() && self.delivered > 1);
         let delivered = u32::try_from(self.delivered - early).unwrap_or(u32::MAX);
-        Lease {
-            run: self.run,
-            pool: self.pool,
-            epoch: self.floor.saturating_add(self.delivered),
-            deliveries: self.deliveries.saturating_add(delivered),
-            handle: self.handle,
-        }
+        self.deliveries.saturating_add(delivered)
+    }
+
+    fn lease(self) -> Lease {
+        let (epoch, deliveries) = (self.epoch(), self.leases());
+        Lease { run: self.run, pool: self.pool, epoch, deliveries, handle: self.handle }
     }
 }
 
@@ -151,28 +171,35 @@ impl NatsStore {
         };
         let stream = self.shared.space.stream(Part::Work);
         let pools = pools.into_iter().map(|pool| Desired { pool, open: None }).collect();
-        Ok(Desk { client, stream, inbox, answers: Some(answers), pools })
+        Ok(Desk { client, stream, inbox, answers: Some(answers), pools, is_left: false })
     }
 
-    /// What is there now, at most `max`, pool by pool.
+    /// What is there now, at most `max`, pool by pool. Jobs that are not due, however many, take no
+    /// more time than there is until `deadline`, and a second where that is nearer.
     pub(crate) async fn sweep(
         &self,
         desk: &mut Desk,
         max: usize,
+        deadline: Instant,
         end: Instant,
     ) -> Result<Vec<Lease>, Failure> {
         let mut leases = Vec::new();
+        let enough = deadline.max(Instant::now() + PULL_MAX);
         for place in 0..desk.pools.len() {
             // A job that is not due is sent back and makes room for another one.
             while leases.len() < max {
                 let want = max - leases.len();
                 desk.pull(place, want, None, end).await?;
-                let mut came = 0;
+                let (mut came, mut is_put_anew) = (0, false);
                 while came < want && desk.is_open(place) {
                     match desk.come(end).await {
                         Came::Job(token, since) => {
                             came += 1;
-                            leases.extend(self.take(*token, since).await);
+                            match self.take(*token, since).await {
+                                Taken::Lease(lease) => leases.push(lease),
+                                Taken::Anew => is_put_anew = true,
+                                Taken::Nothing => {}
+                            }
                         }
                         Came::End(None) => {}
                         Came::End(Some(why)) => return self.or_failure(leases, why),
@@ -180,7 +207,9 @@ impl NatsStore {
                     }
                 }
                 desk.close(place);
-                if came < want {
+                // What was put anew is behind all others, and there.
+                let is_empty = came < want && !is_put_anew;
+                if is_empty || Instant::now() >= enough {
                     break;
                 }
             }
@@ -209,7 +238,7 @@ impl NatsStore {
             }
             match desk.come(now + longest + GRACE).await {
                 Came::Job(token, since) => {
-                    if let Some(lease) = self.take(*token, since).await {
+                    if let Taken::Lease(lease) = self.take(*token, since).await {
                         return Ok(vec![lease]);
                     }
                 }
@@ -220,18 +249,27 @@ impl NatsStore {
         }
     }
 
-    /// Makes a lease of what came, or sends it back because it is not due.
-    async fn take(&self, token: Token, since: Instant) -> Option<Lease> {
+    /// Makes a lease of what came, or sends it back because it is not due, or puts it anew because
+    /// somebody may have held it in the place where it is.
+    async fn take(&self, token: Token, since: Instant) -> Taken {
         let remaining = token.remaining();
         if !remaining.is_zero() {
             send_back(self.shared.link.client(), &token.handle, remaining).await;
-            return None;
+            return Taken::Nothing;
+        }
+        let lease_ttl = self.shared.options.lease_ttl();
+        if token.delivered > 1 {
+            self.put_anew(&token, since + lease_ttl / 2).await;
+            return Taken::Anew;
         }
         let lease = token.lease();
         self.shared.held.take(&lease.handle, since);
         // What waited on its way has lost part of its time: it gets all of it.
-        let is_fresh = since.elapsed() < self.shared.options.lease_ttl() / 20;
-        (is_fresh || self.renew(&lease).await.is_ok()).then_some(lease)
+        let is_fresh = since.elapsed() < lease_ttl / 20;
+        if is_fresh || self.renew(&lease).await.is_ok() {
+            return Taken::Lease(lease);
+        }
+        Taken::Nothing
     }
 
     /// What came before the failure counts more than the failure.
@@ -287,13 +325,38 @@ impl Desk {
         }
     }
 
+    /// Sends back what comes until every pull has ended.
+    async fn clear(mut self) {
+        while !self.is_idle() {
+            match self.come(Instant::now() + PULL_MAX + GRACE).await {
+                Came::Job(token, _) => send_back(&self.client, &token.handle, Duration::ZERO).await,
+                Came::End(_) => {}
+                Came::Nothing => {
+                    let now = Instant::now();
+                    for desired in &mut self.pools {
+                        desired.open = desired.open.filter(|open| open.until > now);
+                    }
+                    if self.answers.is_none() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
     /// The next thing that comes.
     async fn come(&mut self, end: Instant) -> Came {
         let latest = self.pools.iter().filter_map(|desired| desired.open?.until.into()).min();
         let Some(answers) = self.answers.as_mut() else { return Came::Nothing };
         let end = latest.unwrap_or(end).min(end);
-        let Ok(Some(message)) = timeout_at(end, receive(answers)).await else {
-            return Came::Nothing;
+        let message = match timeout_at(end, receive(answers)).await {
+            Ok(Some(message)) => message,
+            Ok(None) => {
+                // The connection was closed; nothing more will come.
+                self.answers = None;
+                return Came::Nothing;
+            }
+            Err(_) => return Came::Nothing,
         };
         let Some(status) = message.status else {
             let Some(token) = Token::read(&message) else { return Came::End(None) };
@@ -330,19 +393,25 @@ impl Desk {
 impl Drop for Desk {
     /// Pulls that are still open may bring jobs for which nobody waits: they go back at once.
     fn drop(&mut self) {
-        let until = self.pools.iter().filter_map(|desired| desired.open?.until.into()).max();
-        let (Some(until), Some(mut answers)) = (until, self.answers.take()) else { return };
-        // Also where the time is up already, and that is why nobody waits.
-        let end: Instant = until.max(Instant::now() + GRACE);
-        let client = self.client.clone();
+        let Some(answers) = self.answers.take() else { return };
+        if self.is_left || self.is_idle() {
+            return;
+        }
+        let mut pools = std::mem::take(&mut self.pools);
+        for open in pools.iter_mut().filter_map(|desired| desired.open.as_mut()) {
+            // Also where the time is up already, and that is why nobody waits.
+            open.until = open.until.max(Instant::now() + GRACE);
+        }
+        let desk = Self {
+            client: self.client.clone(),
+            stream: std::mem::take(&mut self.stream),
+            inbox: std::mem::take(&mut self.inbox),
+            answers: Some(answers),
+            pools,
+            is_left: true,
+        };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        drop(runtime.spawn(async move {
-            while let Ok(Some(message)) = timeout_at(end, receive(&mut answers)).await {
-                if let (None, Some(handle)) = (message.status, &message.reply) {
-                    send_back(&client, handle.as_str(), Duration::ZERO).await;
-                }
-            }
-        }));
+        drop(runtime.spawn(desk.clear()));
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::link::{Failure, Pauses, refusal};
-use crate::pull::AckSubject;
+use crate::pull::{AckSubject, Token};
 use crate::space::{Mark, Part, Space};
 use crate::stored::{self, Stored};
 use crate::tail::header as log_header;
@@ -113,7 +113,7 @@ impl NatsStore {
             self.consumer(pool, end).await?;
         }
         let mut desk = self.desk(pools.iter().cloned(), end).await?;
-        let leases = self.sweep(&mut desk, max, end).await?;
+        let leases = self.sweep(&mut desk, max, deadline, end).await?;
         if leases.is_empty() { self.wait_for_one(&mut desk, deadline).await } else { Ok(leases) }
     }
 
@@ -144,8 +144,12 @@ impl NatsStore {
         let stream = shared.space.stream(Part::Work);
         let end = until.min(shared.link.end());
         let removed = stored::delete(&shared.link, &stream, token.seq, end).await;
-        removed.map_err(|failure| self.unless_lost(lease, &failure))?;
+        let removed = removed.map_err(|failure| self.unless_lost(lease, &failure))?;
         shared.held.end(&lease.handle);
+        if !removed {
+            // Somebody has it in another place: the server's clock was ahead of this one.
+            return Err(LeaseError::Lost);
+        }
         // This only tells the consumer not to look for it.
         drop(shared.link.client().publish(lease.handle.clone(), "+ACK".into()).await);
         Ok(())
@@ -177,7 +181,7 @@ impl NatsStore {
                 self.shared.held.end(&lease.handle);
                 return Err(LeaseError::Lost);
             }
-            is_open |= matches!(failure, Failure::Unanswered(_));
+            is_open |= failure.leaves_open();
             let again = failure.may_pass() || failure.is(refusal::WRONG_LAST_IN_FLIGHT);
             if !again || !pauses.pause().await {
                 return Err(LeaseError::Unavailable(failure.fault()));
@@ -188,6 +192,30 @@ impl NatsStore {
         let client = self.shared.link.client();
         drop(client.publish(lease.handle.clone(), "+ACK".into()).await);
         Ok(())
+    }
+
+    /// Puts a token that was delivered before in a new place, due at once, with what was counted. Each
+    /// lease has a place of its own by that: a request of an earlier holder that is late, as long as it
+    /// may be, names a place where nothing is any more.
+    pub(crate) async fn put_anew(&self, token: &Token, end: Instant) {
+        let subject = self.shared.space.token(&token.pool, &token.run);
+        let mut headers = token_headers(token.epoch() - 1, token.leases() - 1, Duration::ZERO);
+        headers.insert(log_header::EXPECTED, token.seq.to_string());
+        let mut pauses = Pauses::until(end);
+        loop {
+            let link = &self.shared.link;
+            let sent = stored::publish(link, &subject, headers.clone(), Bytes::new(), end).await;
+            let Err(failure) = sent else { break };
+            let again = failure.may_pass() || failure.is(refusal::WRONG_LAST_IN_FLIGHT);
+            // Where it is not there any more, its last holder has ended it. Else it comes again when
+            // the lease that nobody has runs out.
+            if !again || !pauses.pause().await {
+                return;
+            }
+        }
+        // The old token is gone; this only tells the consumer not to look for it.
+        let client = self.shared.link.client();
+        drop(client.publish(token.handle.clone(), "+ACK".into()).await);
     }
 
     pub(crate) async fn standing_of(&self, run: &RunId) -> Result<Option<Standing>, QueueError> {

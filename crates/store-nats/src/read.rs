@@ -70,7 +70,12 @@ impl NatsStore {
                 let after = Tail::of(&message).ok_or_else(|| foreign(message.seq).fault())?;
                 let records = message.headers.number(header::RECORDS).unwrap_or_default();
                 if after.len != len + records {
-                    return Err(gap(run, len));
+                    if from_leader {
+                        return Err(gap(run, len));
+                    }
+                    // One replica is damaged. Whether the log is, the leader says.
+                    tries = REPLICA_TRIES;
+                    break;
                 }
                 if after.len > collected.from {
                     let skip = collected.from.saturating_sub(len);
@@ -82,7 +87,7 @@ impl NatsStore {
                 }
             }
             if seq == before {
-                tries += 1;
+                tries = (tries + 1).min(REPLICA_TRIES);
                 if !pauses.pause().await {
                     let why = format!("no server has the records of run {run} behind {len}");
                     return Err(StoreFault::new(FaultKind::Io, why));

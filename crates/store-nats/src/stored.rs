@@ -14,7 +14,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::{Instant, timeout_at};
 
-use crate::link::{Failure, Link, answer, refusal};
+use crate::link::{Failure, Link, Pauses, answer, refusal};
 
 /// A message that a stream holds.
 #[derive(Debug, Clone, Default)]
@@ -86,21 +86,31 @@ pub(crate) async fn next(
     get(link, stream, &json!({ "seq": seq, "next_by_subj": subject }), end).await
 }
 
-/// Removes one message of a stream that allows it. No error if it is gone.
+/// Removes one message of a stream that allows it. False if it was gone before.
 pub(crate) async fn delete(
     link: &Link,
     stream: &str,
     seq: u64,
     end: Instant,
-) -> Result<(), Failure> {
-    /// The message is not there.
-    const GONE: u32 = 10057;
+) -> Result<bool, Failure> {
     let body = json!({ "seq": seq, "no_erase": true });
     let name = format!("STREAM.MSG.DELETE.{stream}");
-    match link.api::<serde_json::Value>(&name, &body, end).await {
-        Ok(_) => Ok(()),
-        Err(failure) if failure.is(GONE) || failure.is(refusal::NO_MESSAGE) => Ok(()),
-        Err(failure) => Err(failure),
+    let mut pauses = Pauses::until(end);
+    // Whether an earlier try may be what removed it.
+    let mut is_open = false;
+    loop {
+        match link.api_once::<serde_json::Value>(&name, &body, end).await {
+            Ok(_) => return Ok(true),
+            Err(Failure::Refused(error)) if refusal::GONE.contains(&error.err_code) => {
+                return Ok(is_open);
+            }
+            Err(failure) => {
+                is_open |= failure.leaves_open();
+                if !failure.may_pass() || !pauses.pause().await {
+                    return Err(failure);
+                }
+            }
+        }
     }
 }
 

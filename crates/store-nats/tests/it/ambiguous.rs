@@ -79,4 +79,4 @@ async fn an_append_without_any_answer_is_unknown_and_ends_in_time() {
     assert_eq!(store.append(&id, 2, one("c")).await, Ok(3));
 }
 
-const LEASE: Duration = Duration::from_secs(30);
+const LEASE: Duration = Duration::from_secs(10);

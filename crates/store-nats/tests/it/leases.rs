@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use probity_core::RunId;
 use probity_store::{Ask, Job, LeaseError, Pool, Queue as _, Standing};
-use probity_store_nats::NatsStore;
+use probity_store_nats::{NatsOptions, NatsStore};
 
 use crate::cluster::Cluster;
+use crate::proxy::Proxy;
 
 fn ask(pools: &[&str], max: usize, wait_ms: u64) -> Ask {
     Ask {
@@ -104,4 +105,61 @@ async fn what_comes_too_late_goes_back() {
         assert_eq!(store.standing(&lease.run).await, Ok(queued));
         store.settle(lease).await.unwrap();
     }
+}
+
+/// What a holder sent in time and what arrives after its time changes nothing for who came next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_end_of_a_lease_does_not_touch_the_next_one() {
+    let cluster = Cluster::start(1).await;
+    let proxy = Proxy::start(cluster.address(0)).await;
+    let (servers, lease_ttl_ms) = (vec![proxy.address()], 2000);
+    let late = cluster.open(NatsOptions { servers, lease_ttl_ms, ..cluster.options() }).await;
+    let store = cluster.store(Duration::from_millis(lease_ttl_ms)).await;
+    for (place, name) in ["settle", "park", "release"].into_iter().enumerate() {
+        late.enqueue(job(name)).await.unwrap();
+        let old = take(&late).await;
+        proxy.hold(true);
+        let ended = match place {
+            0 => late.settle(&old).await,
+            1 => late.park(&old).await,
+            _ => late.release(&old, Duration::ZERO).await,
+        };
+        assert!(ended.is_err(), "{name}: {ended:?}");
+        let lease = take(&store).await;
+        assert_eq!((lease.run.as_str(), lease.epoch, lease.deliveries), (name, 2, 2));
+        proxy.hold(false);
+        // Behind what was held, on the same connection.
+        for _ in 0..20 {
+            let queued = Some(Standing::Queued { pool: Pool::default() });
+            assert_eq!(late.standing(&old.run).await, Ok(queued), "{name}");
+        }
+        assert_eq!(store.heartbeat(&lease).await, Ok(()));
+        assert_eq!(store.release(&lease, Duration::ZERO).await, Ok(()), "{name}");
+        let next = take(&store).await;
+        assert_eq!((next.run.as_str(), next.epoch), (name, 3));
+        assert_eq!(store.settle(&next).await, Ok(()));
+        assert_eq!(store.standing(&old.run).await, Ok(None), "{name}");
+    }
+}
+
+/// A queue full of jobs that are not due does not keep a call beyond its time, and each call gets
+/// further than the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_are_not_due_do_not_hide_the_one_that_is() {
+    let cluster = Cluster::start(1).await;
+    let store = cluster.store(Duration::from_secs(30)).await;
+    let mut jobs = tokio::task::JoinSet::new();
+    for n in 0..2000 {
+        let store = store.clone();
+        let job = Job { delay: Duration::from_secs(3600), ..job(&format!("later-{n}")) };
+        jobs.spawn(async move { store.enqueue(job).await.unwrap() });
+    }
+    jobs.join_all().await;
+    store.enqueue(job("now")).await.unwrap();
+    let started = std::time::Instant::now();
+    let lease = take(&store).await;
+    assert_eq!(lease.run.as_str(), "now");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    store.settle(&lease).await.unwrap();
+    assert!(store.lease(&ask(&["default"], 1, 0)).await.unwrap().is_empty());
 }

@@ -13,6 +13,7 @@ mod ambiguous;
 mod chaos;
 mod cluster;
 mod conformance;
+mod creds;
 mod leases;
 mod measure;
 mod options;

@@ -7,7 +7,7 @@ use probity_store_nats::{Accept, ConnectError, Login, NatsOptions};
 #[test]
 fn a_url_says_everything() {
     let url = "tls://us%40er:p%3Ass@a.example:1,[::1]:2,c/SPACE_1?replicas=5&tls-ca=/ca.pem\
-               &tls-cert=/c.pem&tls-key=/k.pem&lease-ttl-ms=10000&timeout-ms=5000&max-age-s=60\
+               &tls-cert=/c.pem&tls-key=/k.pem&lease-ttl-ms=20000&timeout-ms=5000&max-age-s=60\
                &max-bytes=1000&monitor=http://a:8222,http://b:8222&accept=sync,replicas";
     let wanted = NatsOptions {
         servers: vec!["a.example:1".to_owned(), "[::1]:2".to_owned(), "c:4222".to_owned()],
@@ -17,7 +17,7 @@ fn a_url_says_everything() {
         tls_ca: Some(PathBuf::from("/ca.pem")),
         tls_identity: Some((PathBuf::from("/c.pem"), PathBuf::from("/k.pem"))),
         replicas: 5,
-        lease_ttl_ms: 10_000,
+        lease_ttl_ms: 20_000,
         timeout_ms: 5000,
         max_age_s: Some(60),
         max_bytes: Some(1000),
@@ -31,6 +31,7 @@ fn a_url_says_everything() {
     let token = NatsOptions::parse("nats://word@localhost").unwrap();
     assert_eq!(token.login, Login::Token("word".to_owned()));
     assert_eq!(plain.replicas, 3, "less than that is only taken where it is written");
+    assert_eq!(plain.lease_ttl_ms, 10_000, "as long as in a file");
 }
 
 #[test]
@@ -75,9 +76,8 @@ fn what_is_wrong_with_a_url_is_said() {
     }
 }
 
-#[cfg(not(feature = "creds"))]
 #[test]
-fn a_build_without_credentials_says_so() {
-    let error = NatsOptions::parse("nats://localhost?creds=/a.creds").unwrap_err();
-    assert!(error.to_string().contains("credentials"), "{error}");
+fn a_url_names_a_credentials_file() {
+    let options = NatsOptions::parse("nats://localhost?creds=/a%20b.creds").unwrap();
+    assert_eq!(options.login, Login::Credentials(PathBuf::from("/a b.creds")));
 }

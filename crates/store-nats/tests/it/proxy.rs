@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// Passes bytes on between a client and one server.
 pub(crate) struct Proxy {
@@ -21,6 +22,8 @@ struct State {
     lost: AtomicUsize,
     /// Whether nothing comes back any more.
     mute: AtomicBool,
+    /// Whether what the client says is kept here until it is let go.
+    hold: watch::Sender<bool>,
 }
 
 impl Proxy {
@@ -34,7 +37,7 @@ impl Proxy {
                 let Ok(upstream) = TcpStream::connect(server).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = upstream.into_split();
-                tokio::spawn(pass(from_client, to_server));
+                tokio::spawn(pass(from_client, to_server, shared.hold.subscribe()));
                 tokio::spawn(filter(from_server, to_client, Arc::clone(&shared)));
             }
         });
@@ -55,14 +58,25 @@ impl Proxy {
         self.state.lost.load(Ordering::SeqCst)
     }
 
+    /// Whether what the client says waits here.
+    pub(crate) fn hold(&self, hold: bool) {
+        self.state.hold.send_replace(hold);
+    }
+
     /// Whether what the server says goes nowhere.
     pub(crate) fn mute(&self, mute: bool) {
         self.state.mute.store(mute, Ordering::SeqCst);
     }
 }
 
-async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-    drop(tokio::io::copy(&mut from, &mut to).await);
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut hold: watch::Receiver<bool>) {
+    let mut piece = vec![0; 64 * 1024];
+    while let Ok(count) = from.read(&mut piece).await {
+        let held = hold.wait_for(|hold| !hold).await.is_err();
+        if count == 0 || held || to.write_all(&piece[..count]).await.is_err() {
+            return;
+        }
+    }
 }
 
 /// An acknowledgement comes in one piece: it is short, and the server flushes behind it.
