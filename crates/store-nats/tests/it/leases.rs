@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use probity_core::RunId;
-use probity_store::{Ask, Job, LeaseError, Pool, Queue as _, Standing};
+use probity_store::{Ask, Cause, Job, LeaseError, Pool, Queue as _, Standing};
 use probity_store_nats::{NatsOptions, NatsStore};
 
 use crate::cluster::Cluster;
@@ -115,19 +115,23 @@ async fn a_late_end_of_a_lease_does_not_touch_the_next_one() {
     let (servers, lease_ttl_ms) = (vec![proxy.address()], 2000);
     let late = cluster.open(NatsOptions { servers, lease_ttl_ms, ..cluster.options() }).await;
     let store = cluster.store(Duration::from_millis(lease_ttl_ms)).await;
-    for (place, name) in ["settle", "park", "release"].into_iter().enumerate() {
+    let (delete, publish) = ("STREAM.MSG.DELETE.PROBITY_WORK", "HPUB probity.work.");
+    for (name, word) in
+        [("settle", delete), ("park", delete), ("bury", delete), ("release", publish)]
+    {
         late.enqueue(job(name)).await.unwrap();
         let old = take(&late).await;
-        proxy.hold(true);
-        let ended = match place {
-            0 => late.settle(&old).await,
-            1 => late.park(&old).await,
+        proxy.hold_at(word);
+        let ended = match name {
+            "settle" => late.settle(&old).await,
+            "park" => late.park(&old).await,
+            "bury" => late.bury(&old, Cause::new("why".parse().unwrap(), "because")).await,
             _ => late.release(&old, Duration::ZERO).await,
         };
-        assert!(ended.is_err(), "{name}: {ended:?}");
+        assert!(ended.is_err() && proxy.holds(), "{name}: {ended:?}");
         let lease = take(&store).await;
         assert_eq!((lease.run.as_str(), lease.epoch, lease.deliveries), (name, 2, 2));
-        proxy.hold(false);
+        proxy.let_go();
         // Behind what was held, on the same connection.
         for _ in 0..20 {
             let queued = Some(Standing::Queued { pool: Pool::default() });
