@@ -130,7 +130,8 @@ pub enum Command {
 pub struct StoreArgs {
     /// Where runs are kept: sqlite:PATH, memory, or nats://HOST (tls://HOST). Default: a database in
     /// your state folder.
-    #[arg(long, value_name = "STORE", env = "PROBITY_STORE")]
+    // The URL of a store may hold a password, which help must not show.
+    #[arg(long, value_name = "STORE", env = "PROBITY_STORE", hide_env_values = true)]
     pub store: Option<String>,
 }
 

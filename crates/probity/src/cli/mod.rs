@@ -18,6 +18,7 @@ mod fresh_file;
 mod hook;
 mod init;
 mod log;
+mod own_store;
 mod post;
 mod present;
 mod progress;

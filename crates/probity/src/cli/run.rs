@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
+use super::own_store::leave_out;
 use super::present::{Asked as Humans, Asks};
 use super::progress::Progress;
 use super::source::{read_text, refuse_irregular};
@@ -29,10 +30,11 @@ use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, 
 /// # Errors
 /// [`CliError`] if the run could not be started or driven on.
 pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliError> {
-    let store = open_store(&args.store).await?;
+    let url = store_url(&args.store)?;
+    let store = url.open_shared().await?;
     let (prepared, entry) = match &args.resume {
         Some(run) => resumed(args, run, store.as_ref(), programs).await?,
-        None => (fresh(&args.request, programs)?, Entry::Open),
+        None => (fresh(&args.request, &url, programs)?, Entry::Open),
     };
     drive(store, prepared, entry, &args.request.checking).await
 }
@@ -240,8 +242,9 @@ pub(super) struct Asked {
     pub(super) project: Option<Digest>,
 }
 
-fn fresh(args: &RequestArgs, programs: &Programs) -> Result<Prepared, CliError> {
-    let Asked { request, run, .. } = asked(args)?;
+fn fresh(args: &RequestArgs, url: &StoreUrl, programs: &Programs) -> Result<Prepared, CliError> {
+    let Asked { mut request, run, .. } = asked(args)?;
+    leave_out(&mut request, url)?;
     Ok(prepare(&request, run, programs)?)
 }
 

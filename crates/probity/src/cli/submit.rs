@@ -10,6 +10,7 @@ use probity_worker::Fleet;
 use serde::Serialize;
 
 use super::args::{StoreArgs, SubmitArgs};
+use super::own_store::leave_out;
 use super::run::{Asked, Output, asked, store_url};
 use super::watch::{Watching, watch_run};
 use super::{CliError, present};
@@ -36,7 +37,8 @@ pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8,
     let url = shared_url(&args.store)?;
     let Asked { request, run, project } = asked(&args.request)?;
     let pool = args.pool.clone().or(request.pool).unwrap_or_default();
-    let request = Request { pool: Some(pool.clone()), project, ..request };
+    let mut request = Request { pool: Some(pool.clone()), project, ..request };
+    leave_out(&mut request, &url)?;
     // Keys are the worker's business: they need not be here.
     let Prepared { plan, warnings } = prepare_keyed(&request, run.clone(), programs, Keys::Left)?;
     let store = url.open_shared().await?;

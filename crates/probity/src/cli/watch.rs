@@ -8,7 +8,8 @@ use std::time::Duration;
 use probity_core::{Entry, RunId, Stage};
 use probity_engine::{Engine, EngineError, Found, SystemClock, Watch as _};
 use probity_record::Record;
-use probity_store::{Store, WorkStore};
+use probity_store::{Standing, Store, WorkStore};
+use probity_worker::FleetError;
 use tokio::time::Instant;
 
 use super::args::{CheckingArgs, WatchArgs};
@@ -17,7 +18,7 @@ use super::present::{self, Reader};
 use super::progress::Progress;
 use super::run::{Output, finish, recorded};
 use super::submit::shared_url;
-use super::{CliError, EXIT_GOES_ON, EXIT_INTERRUPTED};
+use super::{CliError, EXIT_GOES_ON, EXIT_INTERRUPTED, EXIT_STOPPED};
 use crate::location::Programs;
 use crate::request::Millis;
 
@@ -75,8 +76,12 @@ pub(super) async fn watch_run(
     let follow = follow(store.as_ref(), &engine, run, &progress);
     let code = bounded(watching.timeout, EXIT_GOES_ON, follow).await?;
     progress.finish();
-    if code == EXIT_INTERRUPTED {
-        present::note(&format!("run {run} goes on; watch it again with: probity watch {run}"));
+    let has_stopped = matches!(code, EXIT_INTERRUPTED | EXIT_GOES_ON | EXIT_STOPPED);
+    if has_stopped {
+        present::note(&not_over(run, code));
+    }
+    // Who takes it up is said above; the report would say that nobody does.
+    if code == EXIT_INTERRUPTED || (has_stopped && !watching.json) {
         return Ok(code);
     }
     let checking = CheckingArgs {
@@ -85,7 +90,18 @@ pub(super) async fn watch_run(
     };
     let output = output.unwrap_or_default();
     let ended = finish(store.as_ref(), run, &output, &checking).await?;
-    Ok(if code == EXIT_GOES_ON { code } else { ended })
+    Ok(if has_stopped { code } else { ended })
+}
+
+/// What becomes of a run whose watching stopped before it did.
+fn not_over(run: &RunId, code: u8) -> String {
+    match code {
+        EXIT_STOPPED => format!(
+            "run {run} is a dead letter: no worker takes it any more; next: probity dlq show {run}; \
+             probity dlq retry {run}"
+        ),
+        _ => format!("run {run} goes on; watch it again with: probity watch {run}"),
+    }
 }
 
 /// Waits for a result, for the time to be over, or for Ctrl-C.
@@ -109,14 +125,16 @@ async fn bounded(
 }
 
 async fn follow(
-    store: &dyn Store,
+    store: &dyn WorkStore,
     engine: &Engine,
     run: &RunId,
     progress: &Progress,
 ) -> Result<u8, CliError> {
     let mut seen = 0_u64;
+    let (mut is_first, mut is_quiet) = (true, false);
     loop {
         for entry in entries_from(store, run, &mut seen).await? {
+            is_quiet = false;
             progress.entry(&entry);
         }
         let found = engine.find(run).await?;
@@ -126,8 +144,18 @@ async fn follow(
         if is_over(&found).await? {
             return Ok(0);
         }
+        if (is_quiet || is_first) && is_dead(store, run).await? {
+            return Ok(EXIT_STOPPED);
+        }
+        (is_quiet, is_first) = (true, false);
         store.wait_beyond(run, seen, WAIT).await.map_err(EngineError::from)?;
     }
+}
+
+/// Whether workers gave up on the run, so that nothing more is to come.
+async fn is_dead(store: &dyn WorkStore, run: &RunId) -> Result<bool, CliError> {
+    let standing = store.standing(run).await.map_err(FleetError::from)?;
+    Ok(matches!(standing, Some(Standing::Dead { .. })))
 }
 
 /// Whether there is nothing to wait for here: the run has ended, or waits for a person. Where it waits

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use probity_verifier::spec::{format_duration_ms, parse_duration_ms};
+use probity_verifier::spec::{format_duration_ms, parse_duration_ms, parse_long_duration_ms};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Milliseconds, written with a unit: `500ms`, `10s`, `5m`, `2h`.
+/// Milliseconds, written with a unit: `500ms`, `10s`, `5m`, `1h`. One hour at most, unless it was read
+/// by [`Millis::long`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(u64);
 
@@ -16,6 +17,17 @@ impl Millis {
     #[must_use]
     pub const fn new(millis: u64) -> Self {
         Self(millis)
+    }
+
+    /// Reads a time that somebody waits, or looks back: also in days (`d`), and up to 30 of them.
+    ///
+    /// # Errors
+    /// [`MillisError`] if it is none.
+    pub fn long(text: &str) -> Result<Self, MillisError> {
+        let most = "30d";
+        parse_long_duration_ms(text)
+            .map(Self)
+            .ok_or_else(|| MillisError { text: text.to_owned(), most })
     }
 
     /// The number of milliseconds.
@@ -28,17 +40,21 @@ impl Millis {
 /// The text is no length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`, `2h`"
+    "`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`; {most} \
+     at most"
 )]
 pub struct MillisError {
     text: String,
+    /// The longest that is taken.
+    most: &'static str,
 }
 
 impl FromStr for Millis {
     type Err = MillisError;
 
     fn from_str(text: &str) -> Result<Self, MillisError> {
-        parse_duration_ms(text).map(Self).ok_or_else(|| MillisError { text: text.to_owned() })
+        let most = "1h";
+        parse_duration_ms(text).map(Self).ok_or_else(|| MillisError { text: text.to_owned(), most })
     }
 }
 

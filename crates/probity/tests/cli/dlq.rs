@@ -27,6 +27,12 @@ fn a_request_whose_workspace_is_gone_is_a_dead_letter_until_it_is_back() {
     let shown = world.probity(["dlq", "show", "it"]);
     assert!(shown.stdout.contains("cannot use the workspace"), "{shown:?}");
     assert!(shown.stderr.contains("probity explain workspace_open"), "{shown:?}");
+    let watched = world.probity(["watch", "it"]);
+    assert_eq!(watched.code, 74, "nothing more is to come: {watched:?}");
+    assert!(watched.stderr.contains("dead letter"), "{watched:?}");
+    assert!(watched.stderr.contains("probity dlq show it"), "{watched:?}");
+    let watched = world.probity(["watch", "it", "--json"]);
+    assert_eq!((watched.code, &watched.json()["outcome"]), (74, &serde_json::Value::Null));
     let doctor = world.probity(["doctor"]);
     assert!(doctor.stdout.contains("1 dead letters"), "{doctor:?}");
     let again = submit(&world, "it", &["--json"], &HONEST);

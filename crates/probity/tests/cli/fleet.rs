@@ -53,6 +53,8 @@ fn a_run_is_submitted_driven_elsewhere_and_watched() {
     assert!(!world.at("out.txt").exists(), "nothing is driven by whoever submits");
     let waiting = world.probity(["watch", "it", "--timeout", "10ms"]);
     assert_eq!(waiting.code, 75, "{waiting:?}");
+    assert!(waiting.stderr.contains("run it goes on"), "{waiting:?}");
+    assert!(!waiting.stderr.contains("--resume"), "somebody has it: {waiting:?}");
     let again = submit(&world, "it", &["--json"], &REPENTANT);
     assert_eq!((again.code, &again.json()["new"]), (0, &false.into()));
     let other = submit(&world, "it", &["--json"], &HONEST);
@@ -339,4 +341,48 @@ fn a_project_that_is_not_the_trusted_one_any_more_is_not_begun() {
     assert_eq!(world.probity(["dlq", "retry", "it"]).code, 0);
     assert_eq!(work_off(&world, &[]).code, 0);
     assert_eq!(world.probity(["watch", "it"]).code, 0);
+}
+
+/// Were the worker to open the file once more, its locks would go, and with them the log beside it.
+#[test]
+fn a_store_in_the_workspace_is_left_alone_by_the_runs_that_it_keeps() {
+    let world = World::new();
+    let folder = world.at("kept {here}");
+    std::fs::create_dir(&folder).unwrap();
+    let url = format!("sqlite:{}", folder.join("runs.db").display());
+    let store = ["--store", url.as_str()];
+    let (mut child, mut lines) = worker(&world, "w", &store);
+    for id in ["one", "two", "three"] {
+        let more = [&store[..], &["--expect", "changes_only:out.txt"]].concat();
+        let submitted = submit(&world, id, &more, &["sh", "-c", "echo hello > out.txt"]);
+        assert_eq!(submitted.code, 0, "{submitted:?}");
+        assert!(lines.any(|line| line.starts_with(&format!("{id}  verified"))));
+        std::fs::remove_file(world.at("out.txt")).unwrap();
+        // Whoever closes the store last removes its log; the worker has it open.
+        let listed = world.probity(["log", "list", "--store", &url]);
+        assert!(listed.stdout.contains(&format!("{id}  ")), "{listed:?}");
+        assert!(folder.join("runs.db-wal").exists(), "{id}");
+    }
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn help_does_not_show_the_store_which_may_hold_a_password() {
+    let world = World::new();
+    let mut command = world.command(["worker", "--help"]);
+    let ran: Ran = command.env("PROBITY_STORE", "nats://u:s3cr3t@h").output().unwrap().into();
+    assert!(ran.stdout.contains("PROBITY_STORE") && !ran.stdout.contains("s3cr3t"), "{ran:?}");
+}
+
+#[test]
+fn waits_are_as_long_as_days() {
+    let world = World::new();
+    let submitted = submit(&world, "it", &["--after", "2d"], &HONEST);
+    assert_eq!(submitted.code, 0, "{submitted:?}");
+    let worked = work_off(&world, &["--drain-timeout", "24h"]);
+    assert!(worked.stderr.contains("ended: 0 leases"), "{worked:?}");
+    let refused = submit(&world, "other", &["--after", "31d"], &HONEST);
+    assert!(refused.stderr.contains("30d at most"), "{refused:?}");
+    assert_eq!(refused.code, 64);
 }

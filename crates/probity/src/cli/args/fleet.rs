@@ -37,7 +37,8 @@ Examples:
 
 pub(super) const WATCH_HELP: &str = "\
 Ctrl-C ends the watching, not the run. A run that waits for somebody ends it, too, with code 7.
-Exit codes are those of the outcome; 75 if the time was over first, 130 after Ctrl-C.";
+Exit codes are those of the outcome; 74 for a dead letter (probity dlq show RUN), 75 if the time was
+over first, 130 after Ctrl-C.";
 
 pub(super) const RESUME_HELP: &str = "\
 Nothing is driven here: a worker must run, with access to the same store and workspace. To drive a
@@ -62,13 +63,13 @@ pub struct SubmitArgs {
     #[arg(long, value_name = "NAME")]
     pub pool: Option<Pool>,
     /// Not before this time is over, such as 10m.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long)]
     pub after: Option<Millis>,
     /// Watch it to its end, as `probity watch` does.
     #[arg(long)]
     pub wait: bool,
     /// Stop waiting after this time; the run goes on.
-    #[arg(long, value_name = "TIME", requires = "wait")]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long, requires = "wait")]
     pub wait_timeout: Option<Millis>,
 }
 
@@ -93,7 +94,7 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "TIME")]
     pub lease: Option<Millis>,
     /// How long runs in hand may go on once the worker is drained.
-    #[arg(long, value_name = "TIME", default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long, default_value = "30s")]
     pub drain_timeout: Millis,
     /// Deliveries in a row without progress that make a run a dead letter.
     #[arg(long, value_name = "N", default_value_t = 8,
@@ -124,7 +125,7 @@ pub struct WatchArgs {
     #[command(flatten)]
     pub store: StoreArgs,
     /// Stop watching after this time; the run goes on.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long)]
     pub timeout: Option<Millis>,
     /// Exit 0 even if nothing checked the claim.
     #[arg(long)]

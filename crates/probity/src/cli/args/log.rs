@@ -121,7 +121,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "CODE", requires = "index")]
     pub code: Option<Code>,
     /// Runs that were opened this long ago at most, such as 24h.
-    #[arg(long, value_name = "TIME", requires = "index")]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long, requires = "index")]
     pub since: Option<Millis>,
     /// Where runs are kept.
     #[command(flatten)]
