@@ -173,10 +173,7 @@ impl Fold {
             Event::CheckRed { check, discrimination, .. } => {
                 self.check_red(*check, *discrimination);
             }
-            Event::HookCalled { hook, turn } => {
-                self.hooks.called(at_ms, self.stage);
-                self.stage = Stage::Hooking { hook: *hook, turn: *turn };
-            }
+            Event::HookCalled { hook, turn } => self.hook_called(at_ms, *hook, *turn),
             Event::HookAnswered { hook, decision, .. } => self.hook_answered(*hook, decision),
             Event::DegradeChosen { turn, trigger, step } => self.fell_back(*turn, *trigger, *step),
             Event::DelegateDispatched { .. }
@@ -398,6 +395,11 @@ impl Fold {
         let since_ms = self.progress_mut(check).map_or(at_ms, |progress| progress.since_ms);
         let waited_ms = at_ms.saturating_sub(since_ms);
         self.wall_from_ms = self.wall_from_ms.saturating_add(waited_ms);
+    }
+
+    fn hook_called(&mut self, at_ms: u64, hook: HookIndex, turn: Turn) {
+        self.hooks.called(at_ms, self.stage);
+        self.stage = Stage::Hooking { hook, turn };
     }
 
     fn hook_answered(&mut self, hook: HookIndex, decision: &HookDecision) {
