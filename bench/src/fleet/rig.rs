@@ -50,7 +50,7 @@ impl Rig {
         Self { fleet, store, tasks }
     }
 
-    /// Submits so many, eight at a time as a server would.
+    /// Submits so many, one after the other.
     pub(crate) async fn submit(&self, from: u32, count: u32) -> Result<(), BenchError> {
         for number in from..from.saturating_add(count) {
             self.submit_one(&run_of(number)?).await?;
