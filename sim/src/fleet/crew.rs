@@ -147,6 +147,17 @@ impl WorkerWatch for Told {
     fn event(&self, event: &WorkerEvent) {
         let Self(Desk { truth, life }) = self;
         truth.trace(life, format_args!("says {event:?}"));
+        let mut state = truth.lock();
+        let (run, is_more) = match event {
+            WorkerEvent::Leased { run, .. } => (run, true),
+            WorkerEvent::Rested { run, .. }
+            | WorkerEvent::Failed { run, .. }
+            | WorkerEvent::LeaseLost { run } => (run, false),
+            _ => return,
+        };
+        let (held, is_mixed) = state.hands.entry((life.actor, run.clone())).or_default();
+        *held = if is_more { *held + 1 } else { held.saturating_sub(1) };
+        *is_mixed = *held > 1 || (*is_mixed && *held > 0);
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) until: BTreeMap<(RunId, u64), Instant>,
     /// Runs that were a dead letter at some time.
     pub(crate) buried: BTreeSet<RunId>,
+    /// How many leases of a run a worker has in hand, and whether there were several since there was none.
+    pub(crate) hands: BTreeMap<(usize, RunId), (u32, bool)>,
     /// Looks at a log that failed: who, at which, when.
     pub(crate) deaf: Vec<(usize, RunId, Instant)>,
     pub(crate) trace: Vec<String>,
@@ -114,6 +116,7 @@ impl Truth {
             aliases: BTreeMap::new(),
             until: BTreeMap::new(),
             buried: BTreeSet::new(),
+            hands: BTreeMap::new(),
             deaf: Vec::new(),
             trace: Vec::new(),
             breaches: Vec::new(),
@@ -226,13 +229,16 @@ impl Truth {
         log.digests.push(digest);
     }
 
-    /// The lease that somebody holds or held of a run last, and whether there is a later one.
+    /// The lease that somebody holds or held of a run last, and whether there may be a later one than that
+    /// of whoever asks: with two leases of one run in hand, a worker does not say which is at work.
     pub(crate) fn standing(&self, life: &Life, run: &RunId) -> (u64, bool) {
         let state = self.lock();
         let leases = state.logs.get(run).map(|log| log.leases.as_slice()).unwrap_or_default();
         let mine = leases.iter().rev().find(|held| held.actor == life.actor);
         let epoch = mine.map_or(0, |held| held.epoch);
-        (epoch, leases.last().is_some_and(|last| last.actor != life.actor))
+        let hands = state.hands.get(&(life.actor, run.clone()));
+        let is_mixed = hands.is_some_and(|(_, is_mixed)| *is_mixed);
+        (epoch, is_mixed || leases.last().is_some_and(|last| last.actor != life.actor))
     }
 
     /// Something begins; it ends when the guard is dropped.

@@ -13,10 +13,15 @@ const PARTS: u64 = 4;
 const DEFECT_SEEDS: u64 = 400;
 
 /// Seeds whose schedules once broke something.
-const REGRESSIONS: [(u64, &str); 5] = [
+const REGRESSIONS: [(u64, &str); 7] = [
     (7, "a store that did not answer once made a delegate fail that was reading its notes"),
     (28, "the pause before the next try of a check never passed in a queue"),
     (98, "the schedule itself: a fenced holder is not told of what is done behind its back"),
+    (
+        1_706,
+        "the schedule itself: one worker with two leases of a run is not told apart from itself",
+    ),
+    (9_400, "the schedule itself: the same, once the later one has ended"),
     (221, "a worker that was told to stop in the midst of an append began the next check"),
     (134, "the schedule itself: a delegate that was told to stop went on submitting"),
 ];
