@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use crate::error::BenchError;
 use crate::machine::{self, Machine};
 use crate::peer::{self, Peer, Peers, Work};
+use crate::program;
 use crate::stopwatch::us;
 
 /// Measures and prints a table.
@@ -87,19 +88,10 @@ struct Attempt {
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    let figures = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(BenchError::io("start the runtime"))
-        .and_then(|runtime| runtime.block_on(measure(&args)));
-    match figures {
+    match program::block_on("agents", measure(&args)) {
         Ok(figures) if args.json => print::json(&figures),
         Ok(figures) => print::table(&figures),
-        Err(error) => {
-            eprintln!("agents: {error}");
-            return ExitCode::FAILURE;
-        }
+        Err(code) => return code,
     }
     ExitCode::SUCCESS
 }

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::error::BenchError;
 use crate::fleet::place::{Ground, Kind};
 use crate::machine::{Calm, Machine};
+use crate::program;
 use dice::Dice;
 use feed::Feed;
 use lives::{Duty, Lives};
@@ -128,19 +129,10 @@ struct OnStore {
 /// Does it and prints.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::parse();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let done = runtime
-        .map_err(BenchError::io("start the runtime"))
-        .and_then(|runtime| runtime.block_on(Box::pin(act(args))));
-    match done {
+    match program::block_on("chaos", act(Args::parse())) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("chaos: {error}");
-            ExitCode::from(2)
-        }
+        Err(code) => code,
     }
 }
 

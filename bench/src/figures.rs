@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::error::BenchError;
 use crate::machine::{self, Machine};
 use crate::peer::{self, Peer, Peers, Work};
+use crate::program;
 
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
@@ -60,19 +61,10 @@ struct Figures {
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    let figures = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(BenchError::io("start the runtime"))
-        .and_then(|runtime| runtime.block_on(measure(&args)));
-    match figures {
+    match program::block_on("figures", measure(&args)) {
         Ok(figures) if args.json => print::json(&figures),
         Ok(figures) => print::table(&figures, args.loops),
-        Err(error) => {
-            eprintln!("figures: {error}");
-            return ExitCode::FAILURE;
-        }
+        Err(code) => return code,
     }
     ExitCode::SUCCESS
 }

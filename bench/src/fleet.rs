@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::cluster::Cluster;
 use crate::error::BenchError;
 use crate::machine::{self, Machine};
+use crate::program;
 use mode::Mode;
 use one::{Figure, Idle, Long, Order, Throughput, What};
 use place::{Ground, Kind};
@@ -123,19 +124,7 @@ impl Part {
 /// Measures and prints.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::parse();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let done = runtime
-        .map_err(BenchError::io("start the runtime"))
-        .and_then(|runtime| runtime.block_on(Box::pin(act(args))));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("workers: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    program::block_on("workers", act(Args::parse())).err().unwrap_or(ExitCode::SUCCESS)
 }
 
 async fn act(args: Args) -> Result<(), BenchError> {

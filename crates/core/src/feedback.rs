@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Code, VerdictKind};
+use crate::{Code, VerdictKind, is_hidden};
 
 /// The longest correction, in bytes.
 pub const MAX_FEEDBACK_BYTES: usize = 4096;
@@ -115,15 +115,6 @@ fn quote(reason: &str) -> String {
         quoted.push_str(piece);
     }
     quoted
-}
-
-/// Characters that a terminal obeys or a reader does not see: controls, bidirectional overrides,
-/// zero-width and tag characters.
-pub(crate) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
-            | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

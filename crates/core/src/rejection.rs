@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use crate::feedback::is_hidden;
+use crate::is_hidden;
 use crate::{Code, Turn};
 
 /// The longest text that [`rejections`] makes, in bytes.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use probity_core::{NoteKind, Turn, Usage};
+use probity_core::{NoteKind, Turn, Usage, is_hidden};
 use serde::{Deserialize, Serialize};
 
 use crate::notes::{Kept, Note, NoteError};
@@ -121,10 +121,4 @@ fn escaped(text: &str, max_bytes: usize, takes_lines: bool) -> String {
         escaped.push_str(piece);
     }
     escaped
-}
-
-/// Controls, bidirectional overrides, separators of lines and characters without width.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -134,6 +134,24 @@ pub(crate) fn keep_json(
     Ok(keep(blobs, bytes))
 }
 
+/// Stages what somebody said.
+pub(crate) fn keep_answer(
+    blobs: &mut Vec<Blob>,
+    by: &str,
+    text: &str,
+) -> Result<Digest, serde_json::Error> {
+    keep_json(blobs, &StoredAnswer { by: by.to_owned(), text: cut(text).to_owned() })
+}
+
+/// Stages what somebody answered to a parked run.
+pub(crate) fn keep_woken(
+    blobs: &mut Vec<Blob>,
+    by: &str,
+    value: &Value,
+) -> Result<Digest, serde_json::Error> {
+    keep_json(blobs, &StoredWoken { by: by.to_owned(), value: value.clone() })
+}
+
 /// Stages bytes as a blob.
 pub(crate) fn keep(blobs: &mut Vec<Blob>, bytes: Vec<u8>) -> Digest {
     let digest = blob_digest(&bytes);

@@ -86,17 +86,7 @@ impl Engine {
         watch: &dyn Watch,
         cancel: CancellationToken,
     ) -> Result<Ended, EngineError> {
-        plan.complete(plan.terms.as_ref())?;
-        let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
-        let mut blobs = Vec::new();
-        let request = content::keep(&mut blobs, plan.request.clone());
-        if plan.terms.is_some() {
-            content::keep(&mut blobs, plan.envelope.clone());
-        }
-        journal.stage(blobs);
-        let now_ms = self.clock.now_ms();
-        let run = plan.run.clone();
-        let machine = Delegation::open(now_ms, run, request, plan.charter())?;
+        let (machine, journal) = self.open(&plan)?;
         Box::pin(self.driver(plan, machine, journal, watch, cancel).drive()).await
     }
 
@@ -116,6 +106,20 @@ impl Engine {
             driver.feed(Input::Resume)?;
         }
         Box::pin(driver.drive()).await
+    }
+
+    /// A run that is in no log yet, with what it is opened with staged.
+    pub(crate) fn open(&self, plan: &Plan) -> Result<(Delegation, Journal), EngineError> {
+        plan.complete(plan.terms.as_ref())?;
+        let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
+        let mut blobs = Vec::new();
+        let request = content::keep(&mut blobs, plan.request.clone());
+        if plan.terms.is_some() {
+            content::keep(&mut blobs, plan.envelope.clone());
+        }
+        journal.stage(blobs);
+        let (now_ms, run) = (self.clock.now_ms(), plan.run.clone());
+        Ok((Delegation::open(now_ms, run, request, plan.charter())?, journal))
     }
 
     /// From the log to a driver that knows what the interrupted one knew.
@@ -246,9 +250,6 @@ impl Driver<'_> {
                     None => self.wait().await?,
                 },
             };
-            if matches!(wake, Wake::Stop) {
-                return Ok(Rest::Stopped);
-            }
             self.take(wake).await?;
         }
     }
@@ -316,7 +317,7 @@ impl Driver<'_> {
         }
         // What announces an effect is in the log before the effect. Where somebody was faster, the
         // machine was asked once more and says anew what is to be done.
-        if self.write().await? == Written::Anew || self.is_stopped() {
+        if self.write().await? != Written::AsAsked || self.is_stopped() {
             return Ok(());
         }
         self.act(effect).await
@@ -369,8 +370,9 @@ impl Driver<'_> {
             Effect::Seal(entry) => {
                 let at_ms = entry.at_ms;
                 self.held.push(entry);
-                self.write().await?;
-                self.machine.handle(at_ms, Input::Sealed)?;
+                if self.write().await? != Written::NotKnown {
+                    self.machine.handle(at_ms, Input::Sealed)?;
+                }
                 Ok(())
             }
         }
@@ -401,15 +403,9 @@ impl Driver<'_> {
                 None => None,
             }
         };
-        let stop = async {
-            match &self.shift {
-                Some(shift) => shift.stop.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         let done = tokio::select! {
             biased;
-            () = stop => return Ok(Wake::Stop),
+            () = shift::stopped(self.shift.as_ref()) => return Ok(Wake::Stop),
             () = self.cancel.cancelled() => return Ok(Wake::Cancel),
             done = work => done,
             Some(wanted) = wanted => return Ok(Wake::Note(wanted)),
@@ -428,7 +424,7 @@ impl Driver<'_> {
             Wake::Timer => Input::Timer,
             Wake::Note(wanted) => return self.note(wanted).await,
             Wake::Overtaken => return self.overhear().await,
-            // The loop ends there.
+            // The driver looks for itself before it does anything.
             Wake::Stop => return Ok(()),
             Wake::Cancel => {
                 self.cancel = CancellationToken::new();

@@ -21,6 +21,8 @@ const MAX_APPEND_TRIES: u32 = 5;
 const FOLLOW_AFTER: Duration = Duration::from_millis(250);
 /// How long one wait for somebody else's append lasts.
 const FOLLOW_PERIOD: Duration = Duration::from_secs(5);
+/// The pause after a look that failed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// The longest blob that is read back, in bytes.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -167,7 +169,7 @@ impl Journal {
                 Ok(state) if state.len > len => return,
                 Ok(_) => {}
                 // A store that cannot be read now says so at the next append.
-                Err(_) => tokio::time::sleep(FOLLOW_PERIOD).await,
+                Err(_) => tokio::time::sleep(LOOK_AGAIN).await,
             }
         }
     }

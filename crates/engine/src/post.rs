@@ -1,13 +1,11 @@
 //! What is said to a run by somebody who does not drive it: appended, and no more.
 
-use std::sync::Arc;
-
 use probity_core::{Delegation, Effect, Entry, Input, RunId};
 use serde_json::Value;
 
-use crate::content::{self, StoredAnswer, StoredWoken};
+use crate::content;
 use crate::found::Found;
-use crate::journal::{AppendFailure, Journal};
+use crate::journal::AppendFailure;
 use crate::{Engine, EngineError, Plan};
 
 /// How often somebody who was overtaken by another append reads the log again.
@@ -58,25 +56,16 @@ impl Engine {
     /// [`EngineError::Exists`] if there is a run of that name with another request; others as
     /// [`Engine::run`].
     pub async fn submit(&self, plan: &Plan) -> Result<Posted, EngineError> {
-        plan.complete(plan.terms.as_ref())?;
-        let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
-        let mut blobs = Vec::new();
-        let request = content::keep(&mut blobs, plan.request.clone());
-        if plan.terms.is_some() {
-            content::keep(&mut blobs, plan.envelope.clone());
-        }
-        journal.stage(blobs);
-        let (now_ms, run) = (self.clock.now_ms(), plan.run.clone());
-        let mut machine = Delegation::open(now_ms, run.clone(), request, plan.charter())?;
-        machine.handle(now_ms, Input::Release)?;
+        let (mut machine, mut journal) = self.open(plan)?;
+        machine.handle(machine.now_ms(), Input::Release)?;
         match journal.append(&entries_of(&mut machine)).await {
             Ok(()) => Ok(Posted { is_new: true, epoch: 0 }),
             Err(AppendFailure::Overtaken) => {
-                let found = self.find(&run).await?;
-                let epoch = found.machine.epoch();
-                match found.machine.request() == request {
+                let found = self.find(&plan.run).await?.machine;
+                let epoch = found.epoch();
+                match found.request() == machine.request() {
                     true => Ok(Posted { is_new: false, epoch }),
-                    false => Err(EngineError::Exists { run }),
+                    false => Err(EngineError::Exists { run: plan.run.clone() }),
                 }
             }
             Err(AppendFailure::Engine(error)) => Err(error),
@@ -118,16 +107,15 @@ async fn inputs(
     post: &Post,
     blobs: &mut Vec<content::Blob>,
 ) -> Result<Vec<Input>, EngineError> {
-    let mut said = |by: &str, text: &str| {
-        let stored = StoredAnswer { by: by.to_owned(), text: content::cut(text).to_owned() };
-        content::keep_json(blobs, &stored)
-    };
     Ok(match post {
-        Post::Cancel { by, text } => vec![Input::RequestCancel { by: said(by, text)? }],
-        Post::Steer { by, text } => vec![Input::Steer { content: said(by, text)? }],
+        Post::Cancel { by, text } => {
+            vec![Input::RequestCancel { by: content::keep_answer(blobs, by, text)? }]
+        }
+        Post::Steer { by, text } => {
+            vec![Input::Steer { content: content::keep_answer(blobs, by, text)? }]
+        }
         Post::Wake { about, by, value } => {
-            let stored = StoredWoken { by: by.clone(), value: value.clone() };
-            let answer = content::keep_json(blobs, &stored)?;
+            let answer = content::keep_woken(blobs, by, value)?;
             found.require_wait(about).await?;
             vec![Input::Woken { answer }, Input::Release]
         }

@@ -141,15 +141,7 @@ impl Fleet {
     /// asked.
     pub async fn answer(&self, plan: Plan, by: &str, answer: Answer) -> Result<Posted, FleetError> {
         let run = plan.run.clone();
-        let mut tries = 1;
-        let posted = loop {
-            match self.engine.leave_answer(plan.clone(), by, answer).await {
-                Err(EngineError::Fenced { .. }) if tries < MAX_ANSWERS => tries += 1,
-                other => break other?,
-            }
-        };
-        self.look(&run, posted.epoch, false).await?;
-        Ok(posted)
+        self.leave(&run, || self.engine.leave_answer(plan.clone(), by, answer)).await
     }
 
     /// Answers the human check that a run waits for, and leaves it for a worker.
@@ -165,16 +157,8 @@ impl Fleet {
         approval: Approval,
     ) -> Result<Posted, FleetError> {
         let run = plan.run.clone();
-        let mut tries = 1;
-        let posted = loop {
-            let left = self.engine.leave_approval(plan.clone(), by, about, approval.clone());
-            match left.await {
-                Err(EngineError::Fenced { .. }) if tries < MAX_ANSWERS => tries += 1,
-                other => break other?,
-            }
-        };
-        self.look(&run, posted.epoch, false).await?;
-        Ok(posted)
+        let left = || self.engine.leave_approval(plan.clone(), by, about, approval.clone());
+        self.leave(&run, left).await
     }
 
     /// Has a run looked at now, and revives it if it is a dead letter. `pool` is who may take it where
@@ -193,6 +177,22 @@ impl Fleet {
         let epoch = self.engine.find(run).await?.machine().epoch();
         let pool = standing.map_or_else(|| pool.clone(), |standing| standing.pool().clone());
         Ok(self.enqueue(&Job::now(run.clone(), pool, epoch)).await?)
+    }
+
+    /// Leaves an answer in the log, once more where somebody else was faster, and has the run looked at.
+    async fn leave<F>(&self, run: &RunId, mut left: impl FnMut() -> F) -> Result<Posted, FleetError>
+    where
+        F: Future<Output = Result<Posted, EngineError>>,
+    {
+        let mut tries = 1;
+        let posted = loop {
+            match left().await {
+                Err(EngineError::Fenced { .. }) if tries < MAX_ANSWERS => tries += 1,
+                other => break other?,
+            }
+        };
+        self.look(run, posted.epoch, false).await?;
+        Ok(posted)
     }
 
     /// Has a run looked at by a worker of its pool.

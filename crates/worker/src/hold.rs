@@ -19,8 +19,8 @@ use crate::pause::{Jitter, after_failure, millis};
 use crate::trouble::{Fate, Trouble};
 use crate::{How, Tally, WorkerEvent};
 
-/// How long a run may take to stop before it is dropped.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long a run may take to stop before it is dropped: longer than the engine gives what it stops.
+const GRACE: Duration = Duration::from_secs(12);
 /// How often a lease is tried to be ended.
 const MAX_ENDS: u32 = 4;
 /// The pause between two tries; doubles.

@@ -134,23 +134,17 @@ impl Delegation {
     /// # Errors
     /// [`Refusal`] if the entry is none of these, or cannot stand here; nothing has changed then.
     pub fn overhear(&mut self, entry: &Entry) -> Result<(), Refusal> {
-        let input = match &entry.event {
-            Event::CancelRequested { by } => Input::RequestCancel { by: *by },
-            Event::Steered { content } => Input::Steer { content: *content },
-            other => {
-                return Err(Refusal::NotNow { stage: self.fold.stage, input: other.name() });
-            }
-        };
+        let refused = Refusal::NotNow { stage: self.fold.stage, input: entry.event.name() };
+        let is_beside = entry.event.is_beside();
+        let input = is_beside.then(|| replay::input_of(self.fold.stage, &entry.event)).flatten();
         let at_ms = entry.at_ms.max(self.now_ms);
-        match accept::accept(&self.fold, at_ms, input)? {
+        match accept::accept(&self.fold, at_ms, input.ok_or_else(|| refused.clone())?)? {
             Accepted::Event(event) => {
                 self.fold.apply(at_ms, &event);
                 self.now_ms = at_ms;
                 Ok(())
             }
-            Accepted::Nothing(_) => {
-                Err(Refusal::NotNow { stage: self.fold.stage, input: entry.event.name() })
-            }
+            Accepted::Nothing(_) => Err(refused),
         }
     }
 

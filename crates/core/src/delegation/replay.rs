@@ -139,7 +139,7 @@ fn admit(
 }
 
 /// The input that leads to an event; `None` for events that the machine decides alone.
-fn input_of(stage: Stage, event: &Event) -> Option<Input> {
+pub(crate) fn input_of(stage: Stage, event: &Event) -> Option<Input> {
     Some(match event.clone() {
         Event::WorldObserved { phase, manifest, judge } => {
             Input::Observed { phase, manifest, judge }

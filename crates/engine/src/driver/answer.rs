@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Driver, Ended, Engine, Watch};
-use crate::content::{self, StoredAnswer, StoredWoken};
+use crate::content;
 use crate::found::Found;
 use crate::journal::AppendFailure;
 use crate::post::entries_of;
@@ -113,8 +113,7 @@ impl Engine {
         found.require_wait(about).await?;
         let mut driver = Box::pin(self.take_up_found(found, plan, watch, cancel)).await?;
         let mut blobs = Vec::new();
-        let stored = StoredWoken { by: by.to_owned(), value };
-        let answer = content::keep_json(&mut blobs, &stored)?;
+        let answer = content::keep_woken(&mut blobs, by, &value)?;
         driver.journal.stage(blobs);
         driver.feed(Input::Woken { answer }).map_err(of_answer)?;
         Box::pin(driver.drive()).await
@@ -127,8 +126,7 @@ impl Driver<'_> {
             return Err(EngineError::NotAsked { who: who.to_owned(), by: by.to_owned() });
         }
         let mut blobs = Vec::new();
-        let by = StoredAnswer { by: by.to_owned(), text: String::new() };
-        let by = content::keep_json(&mut blobs, &by)?;
+        let by = content::keep_answer(&mut blobs, by, "")?;
         self.journal.stage(blobs);
         self.feed(Input::Answered { by, answer }).map_err(of_answer)
     }
@@ -144,9 +142,9 @@ impl Driver<'_> {
             return Err(EngineError::NotAsked { who: human.who.clone(), by: by.to_owned() });
         }
         let verdict = approval.verdict(by);
-        let text = content::cut(&verdict.reason).to_owned();
+        let text = verdict.reason.clone();
         let (finding, mut blobs) = content::finding(Ok(verdict))?;
-        let by = content::keep_json(&mut blobs, &StoredAnswer { by: by.to_owned(), text })?;
+        let by = content::keep_answer(&mut blobs, by, &text)?;
         let judge = look_at_judge(Arc::clone(&self.plan.judge)).await;
         let Sealed { digest: judge, bytes } = judge.map_err(|_| EngineError::Stuck)?;
         if self.machine.baseline().is_some_and(|baseline| baseline.judge != judge) {

@@ -8,6 +8,7 @@ use probity_store::limits::{MAX_BATCH_BYTES, MAX_BATCH_RECORDS};
 use serde_json::Value;
 
 use super::Driver;
+use super::writing::Written;
 use crate::EngineError;
 use crate::content::{self, Blob, MAX_KEPT_BYTES, StoredFault, StoredParking, StoredWoken};
 use crate::notebook::{MAX_NOTE_BYTES, RunNotebook, Wanted};
@@ -39,7 +40,9 @@ impl Driver<'_> {
         }
         if let Some(Effect::Append(entries)) = self.machine.poll_effect() {
             self.held.extend(entries);
-            self.write().await?;
+            if self.write().await? == Written::NotKnown {
+                return Ok(());
+            }
         }
         // Behind what somebody else appended, it may have come too late.
         if self.machine.notes().len() > before {

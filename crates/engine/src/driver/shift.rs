@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Driver, Ended, Engine, Watch};
-use crate::content::{self, StoredWoken};
+use crate::content;
 use crate::found::Found;
 use crate::{EngineError, Plan};
 
@@ -81,8 +81,7 @@ impl Driver<'_> {
         })?;
         if let Some((by, value)) = answer.as_ref().filter(|_| waits) {
             let mut blobs = Vec::new();
-            let stored = StoredWoken { by: by.clone(), value: value.clone() };
-            let answer = content::keep_json(&mut blobs, &stored)?;
+            let answer = content::keep_woken(&mut blobs, by, value)?;
             self.perform_all().await?;
             self.journal.stage(blobs);
             self.feed(Input::Woken { answer })?;
@@ -117,5 +116,13 @@ impl Driver<'_> {
         // Told to stop meanwhile, the word that it was left may not be in the log.
         let is_left = !self.is_stopped();
         Ok(Some(if is_left { Rest::Waits { until_ms } } else { Rest::Stopped }))
+    }
+}
+
+/// Ends when the worker must let go; never where there is none.
+pub(super) async fn stopped(shift: Option<&Shift>) {
+    match shift {
+        Some(shift) => shift.stop.cancelled().await,
+        None => std::future::pending().await,
     }
 }

@@ -2,7 +2,7 @@
 
 use probity_core::Effect;
 
-use super::Driver;
+use super::{Driver, shift};
 use crate::EngineError;
 use crate::found::Found;
 use crate::journal::AppendFailure;
@@ -17,6 +17,8 @@ pub(super) enum Written {
     AsAsked,
     /// Behind what somebody else appended. What is to be done is asked for anew.
     Anew,
+    /// Perhaps not at all: the worker had to let go before the store answered.
+    NotKnown,
 }
 
 impl Driver<'_> {
@@ -27,7 +29,12 @@ impl Driver<'_> {
             if self.held.is_empty() {
                 return Ok(written);
             }
-            match self.journal.append(&self.held).await {
+            let appended = tokio::select! {
+                biased;
+                appended = self.journal.append(&self.held) => appended,
+                () = shift::stopped(self.shift.as_ref()) => return Ok(Written::NotKnown),
+            };
+            match appended {
                 Ok(()) => {
                     self.unwritten.clear();
                     let held = std::mem::take(&mut self.held);
