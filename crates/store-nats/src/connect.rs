@@ -33,7 +33,7 @@ pub(crate) async fn open(options: &NatsOptions) -> Result<(Link, Space), Connect
     let link = Link::new(client, options.timeout());
     check_jetstream(&link, options, end).await?;
     check_cluster(link.client(), options)?;
-    monitor::require_sync(options).await?;
+    monitor::require_sync(options, &link.client().server_info()).await?;
     let space = Space::new(&options.space);
     schema::prepare(&link, &space, options, end).await?;
     Ok((link, space))

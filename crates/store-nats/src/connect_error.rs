@@ -102,6 +102,17 @@ pub enum ConnectError {
         /// Why not.
         why: String,
     },
+    /// A monitoring endpoint is that of a server that this store is not on.
+    #[error(
+        "the monitoring endpoint {monitor} is that of another server: it is not {server} and has no \
+         route to it; name the endpoints of the servers in the URL with monitor=, or write accept=sync"
+    )]
+    MonitorOther {
+        /// The endpoint.
+        monitor: String,
+        /// The server of the connection.
+        server: String,
+    },
     /// The streams cannot be created or read.
     #[error("the streams of the store cannot be set up: {why}; check the permissions of this user")]
     Setup {
@@ -125,6 +136,7 @@ impl ConnectError {
             Self::Replicas { .. } => "nats_replicas",
             Self::Sync { .. } => "nats_sync",
             Self::SyncUnknown { .. } => "nats_sync_unknown",
+            Self::MonitorOther { .. } => "nats_monitor_other",
             Self::Setup { .. } => "nats_setup",
         }
     }

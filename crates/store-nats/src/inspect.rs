@@ -1,5 +1,8 @@
 //! What a store's servers promise, found out without stopping at the first thing that is wrong.
 
+use std::collections::BTreeMap;
+
+use async_nats::ServerInfo;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -11,6 +14,10 @@ use crate::{ConnectError, NatsOptions, connect};
 
 /// Messages that a replica may be behind without a warning.
 const MAX_LAG: u64 = 1000;
+
+/// The machine words of what is wrong with a stream that could be opened.
+const REPLICA_MISSING: &str = "nats_replica_missing";
+const NO_QUORUM: &str = "nats_no_quorum";
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,24 +51,24 @@ pub async fn inspect(options: &NatsOptions) -> Vec<Finding> {
     if let Err(error) = options.check() {
         return vec![failed("options", &error)];
     }
-    findings.extend(sync(options).await);
     let end = Instant::now() + options.timeout();
     let client = match connect::client(options, end).await {
         Ok(client) => client,
         Err(error) => {
-            findings.insert(0, failed("connect", &error));
+            findings.push(failed("connect", &error));
+            findings.extend(sync(options, None).await);
             return findings;
         }
     };
     let info = client.server_info();
     let text = format!("connected to {} at {}:{}", info.server_name, info.host, info.port);
     let cluster = info.cluster.clone().unwrap_or_else(|| "none".to_owned());
-    let basics = vec![
+    findings.extend([
         fine("connect", text),
         judged("version", connect::check_version(&client), format!("version {}", info.version)),
         judged("cluster", connect::check_cluster(&client, options), format!("cluster {cluster}")),
-    ];
-    findings.splice(0..0, basics);
+    ]);
+    findings.extend(sync(options, Some(&info)).await);
     let link = Link::new(client, options.timeout());
     let jetstream = connect::check_jetstream(&link, options, end).await;
     let is_on = jetstream.is_ok();
@@ -75,30 +82,50 @@ pub async fn inspect(options: &NatsOptions) -> Vec<Finding> {
     findings
 }
 
-async fn sync(options: &NatsOptions) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let level = if options.accept.sync { Level::Warn } else { Level::Fail };
-    let mut found = |error: &ConnectError| {
-        findings.push(Finding { level, ..failed("sync", error) });
-    };
-    if options.monitors.is_empty() {
-        found(&ConnectError::SyncUnknown { why: "no monitoring endpoint is named".to_owned() });
-    }
-    let mut good = Vec::new();
+/// What the endpoints say; without a connection not whose they are.
+async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding> {
+    let (mut good, mut bad, mut silent) = (BTreeMap::new(), Vec::new(), Vec::new());
     for monitor in &options.monitors {
-        match monitor::sync_policy(monitor).await {
-            Ok(Sync::Always) => good.push(monitor.as_str()),
-            Ok(Sync::Later) => found(&ConnectError::Sync { monitor: monitor.clone() }),
-            Err(why) => found(&ConnectError::SyncUnknown { why: format!("{monitor}: {why}") }),
+        let report = match monitor::report(monitor).await {
+            Ok(report) => report,
+            Err(why) => {
+                let why = format!("{monitor}: {why}");
+                silent.push(ConnectError::SyncUnknown { why });
+                continue;
+            }
+        };
+        match server {
+            Some(server) if !report.is_of(monitor, server).await => {
+                bad.push(monitor::of_another(monitor, server));
+            }
+            _ if report.sync == Sync::Later => {
+                bad.push(ConnectError::Sync { monitor: monitor.clone() });
+            }
+            // Two names of one server are one server.
+            _ => drop(good.insert(report.server_id, monitor.as_str())),
         }
     }
-    if !good.is_empty() {
-        let text = format!("written to disk before it is acknowledged: {}", good.join(", "));
-        findings.push(fine("sync", text));
+    if options.monitors.is_empty() {
+        silent
+            .push(ConnectError::SyncUnknown { why: "no monitoring endpoint is named".to_owned() });
     }
-    if !good.is_empty() && options.monitors.len() < usize::from(options.replicas) {
-        let (named, wanted) = (options.monitors.len(), options.replicas);
-        let text = format!("{named} monitoring endpoints are named for {wanted} replicas");
+    let named = good.len() + bad.len() + silent.len();
+    let at = |level: Level| move |error: ConnectError| Finding { level, ..failed("sync", &error) };
+    // What makes the store refuse them.
+    let wrong = if options.accept.sync { Level::Warn } else { Level::Fail };
+    // A server may be down while the others work.
+    let missing = if good.is_empty() { wrong } else { Level::Warn };
+    let mut findings: Vec<Finding> = bad.into_iter().map(at(wrong)).collect();
+    findings.extend(silent.into_iter().map(at(missing)));
+    if good.is_empty() {
+        return findings;
+    }
+    let monitors: Vec<&str> = good.into_values().collect();
+    let text = format!("written to disk before it is acknowledged: {}", monitors.join(", "));
+    findings.push(fine("sync", text));
+    if named < usize::from(options.replicas) {
+        let wanted = options.replicas;
+        let text = format!("endpoints of {named} servers are named, and {wanted} keep each stream");
         findings.push(Finding { level: Level::Warn, ..fine("sync", text) });
     }
     findings
@@ -119,6 +146,7 @@ async fn stream(link: &Link, space: &Space, part: Part, options: &NatsOptions) -
     findings
 }
 
+/// Who keeps a stream. With a leader and a majority it works, whoever else is missing.
 fn replicas(name: &str, info: &StreamInfo) -> Vec<Finding> {
     let Some(cluster) = &info.cluster else { return Vec::new() };
     let Some(replicas) = cluster.replicas.as_ref().filter(|it| !it.is_empty()) else {
@@ -126,23 +154,32 @@ fn replicas(name: &str, info: &StreamInfo) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for replica in replicas {
-        let what = if replica.offline {
-            "is offline".to_owned()
+        let (what, code) = if replica.offline {
+            ("is offline".to_owned(), Some(REPLICA_MISSING))
         } else if replica.lag > MAX_LAG {
-            format!("is {} messages behind", replica.lag)
+            (format!("is {} messages behind", replica.lag), None)
         } else if !replica.current {
-            "is not current".to_owned()
+            ("is not current".to_owned(), Some(REPLICA_MISSING))
         } else {
             continue;
         };
         let text = format!("replica {} {what}", replica.name);
-        findings.push(Finding { level: Level::Warn, ..fine(name, text) });
+        findings.push(Finding { level: Level::Warn, code, ..fine(name, text) });
     }
-    if findings.is_empty() {
-        let leader = cluster.leader.as_deref().unwrap_or("nobody");
-        let text = format!("led by {leader}, {} replicas follow", replicas.len());
-        findings.push(fine(name, text));
-    }
+    let all = replicas.len() + 1;
+    let leader = cluster.leader.as_deref().filter(|it| !it.is_empty());
+    let led = usize::from(leader.is_some());
+    let there = led + replicas.iter().filter(|it| !it.offline && it.current).count();
+    let told = format!("led by {}, {there} of {all} servers have it", leader.unwrap_or("nobody"));
+    // One that has not caught up may be about to; one that is off line is not.
+    let up = led + replicas.iter().filter(|it| !it.offline).count();
+    let has_quorum = leader.is_some() && up * 2 > all;
+    findings.push(if has_quorum {
+        fine(name, told)
+    } else {
+        let text = format!("{told}, which is no majority: nothing can be stored; start the others");
+        Finding { level: Level::Fail, code: Some(NO_QUORUM), ..fine(name, text) }
+    });
     findings
 }
 

@@ -78,6 +78,7 @@ mod space;
 mod store;
 mod stored;
 mod tail;
+mod url;
 mod version;
 
 pub use connect_error::ConnectError;

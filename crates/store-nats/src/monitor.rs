@@ -2,17 +2,24 @@
 
 use std::time::Duration;
 
+use async_nats::ServerInfo;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{ConnectError, NatsOptions};
 
 /// How long one endpoint may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a member of the cluster is asked again whether it has a route to the others: it may have
+/// been started a moment ago.
+const LOOK_AT_ROUTES: Duration = Duration::from_millis(200);
 /// The longest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
+/// The longest part of a strange answer that is repeated, in characters.
+const MAX_REPEATED: usize = 100;
 
 /// What an endpoint says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,46 +30,116 @@ pub(crate) enum Sync {
     Later,
 }
 
+/// What an endpoint says about its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Which server that is.
+    pub(crate) server_id: String,
+    pub(crate) sync: Sync,
+    /// The cluster whose streams it keeps.
+    cluster: Option<String>,
+}
+
 /// Refuses servers that acknowledge before the disk has it, or of which that is not known.
-pub(crate) async fn require_sync(options: &NatsOptions) -> Result<(), ConnectError> {
+///
+/// One that answers must be of the cluster and answer right. One that does not may be down, which the
+/// others bear: one that answers is enough.
+pub(crate) async fn require_sync(
+    options: &NatsOptions,
+    server: &ServerInfo,
+) -> Result<(), ConnectError> {
     if options.accept.sync {
         return Ok(());
     }
     let mut unknown = "no monitoring endpoint is named".to_owned();
     let mut is_known = false;
     for monitor in &options.monitors {
-        match sync_policy(monitor).await {
-            Ok(Sync::Always) => is_known = true,
-            Ok(Sync::Later) => return Err(ConnectError::Sync { monitor: monitor.clone() }),
-            // A node may be down while the others work; one that answers must answer right.
-            Err(why) => unknown = format!("{monitor}: {why}"),
+        let report = match report(monitor).await {
+            Ok(report) => report,
+            Err(why) => {
+                unknown = format!("{monitor}: {why}");
+                continue;
+            }
+        };
+        if !report.is_of(monitor, server).await {
+            return Err(of_another(monitor, server));
         }
+        if report.sync == Sync::Later {
+            return Err(ConnectError::Sync { monitor: monitor.clone() });
+        }
+        is_known = true;
     }
     if is_known { Ok(()) } else { Err(ConnectError::SyncUnknown { why: unknown }) }
 }
 
+/// The error for an endpoint that says nothing about the servers of this store.
+pub(crate) fn of_another(monitor: &str, server: &ServerInfo) -> ConnectError {
+    ConnectError::MonitorOther { monitor: monitor.to_owned(), server: server.server_name.clone() }
+}
+
 /// Asks one endpoint.
-pub(crate) async fn sync_policy(monitor: &str) -> Result<Sync, String> {
+pub(crate) async fn report(monitor: &str) -> Result<Report, String> {
     #[derive(Deserialize)]
     struct Answer {
+        server_id: String,
         config: Option<Config>,
+        meta_cluster: Option<Meta>,
     }
     #[derive(Deserialize)]
     struct Config {
         #[serde(default)]
         sync_always: bool,
     }
-    let body = match timeout(PATIENCE, get(monitor, "/jsz")).await {
+    #[derive(Deserialize)]
+    struct Meta {
+        name: Option<String>,
+    }
+    let answer: Answer = ask(monitor, "/jsz").await?;
+    let config = answer.config.ok_or("JetStream is off there")?;
+    let sync = if config.sync_always { Sync::Always } else { Sync::Later };
+    let cluster = answer.meta_cluster.and_then(|it| it.name);
+    Ok(Report { server_id: answer.server_id, sync, cluster })
+}
+
+impl Report {
+    /// Whether that is the server of this connection, or one that has a route to it. Ids are made anew
+    /// at each start and told to nobody else, so no other server can say so by chance. A cluster's name
+    /// is no proof: they are chosen, and alike.
+    pub(crate) async fn is_of(&self, monitor: &str, server: &ServerInfo) -> bool {
+        #[derive(Deserialize)]
+        struct Routes {
+            #[serde(default)]
+            routes: Vec<Route>,
+        }
+        #[derive(Deserialize)]
+        struct Route {
+            remote_id: String,
+        }
+        if self.server_id == server.server_id {
+            return true;
+        }
+        let is_named_alike = self.cluster.is_some() && self.cluster == server.cluster;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let found = ask::<Routes>(monitor, "/routez").await;
+            let is_there = |it: Routes| it.routes.iter().any(|it| it.remote_id == server.server_id);
+            if found.is_ok_and(is_there) {
+                return true;
+            }
+            if !is_named_alike || Instant::now() + LOOK_AT_ROUTES >= end {
+                return false;
+            }
+            sleep(LOOK_AT_ROUTES).await;
+        }
+    }
+}
+
+async fn ask<T: DeserializeOwned>(monitor: &str, path: &str) -> Result<T, String> {
+    let body = match timeout(PATIENCE, get(monitor, path)).await {
         Ok(body) => body?,
         Err(_) => return Err(format!("no answer within {} s", PATIENCE.as_secs())),
     };
-    let answer: Answer =
-        serde_json::from_slice(&body).map_err(|error| format!("it is no /jsz: {error}"))?;
-    match answer.config {
-        Some(Config { sync_always: true }) => Ok(Sync::Always),
-        Some(Config { sync_always: false }) => Ok(Sync::Later),
-        None => Err("JetStream is off there".to_owned()),
-    }
+    serde_json::from_slice(&body).map_err(|error| format!("it is no {path}: {error}"))
 }
 
 /// One request, in the oldest HTTP there is: the connection ends with the answer.
@@ -83,7 +160,7 @@ async fn get(url: &str, path: &str) -> Result<Vec<u8>, String> {
     let Some((end, _)) = break_at.next() else { return Err("it is no HTTP".to_owned()) };
     let head = String::from_utf8_lossy(answer.get(..end).unwrap_or_default()).into_owned();
     if head.split(' ').nth(1) != Some("200") {
-        return Err(head.lines().next().unwrap_or_default().to_owned());
+        return Err(head.lines().next().unwrap_or_default().chars().take(MAX_REPEATED).collect());
     }
     Ok(answer.split_off(end + 4))
 }

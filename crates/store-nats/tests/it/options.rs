@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use probity_store_nats::{Accept, ConnectError, Login, NatsOptions};
+use probity_store_nats::{Accept, ConnectError, Login, NatsOptions, NatsStore, inspect};
 
 #[test]
 fn a_url_says_everything() {
@@ -34,12 +34,120 @@ fn a_url_says_everything() {
     assert_eq!(plain.lease_ttl_ms, 10_000, "as long as in a file");
 }
 
-#[test]
-fn secrets_are_not_printed() {
-    for url in ["nats://user:s3cret@localhost", "nats://s3cret@localhost"] {
-        let printed = format!("{:?}", NatsOptions::parse(url).unwrap());
-        assert!(!printed.contains("s3cret"), "{printed}");
+/// Whatever stands in a URL, and wherever: what is printed of it holds no part of a secret.
+#[tokio::test]
+async fn secrets_are_not_printed() {
+    // No server is asked: nothing listens there, and what is wrong ends it before that.
+    const TAIL: &str = "127.0.0.1:1/?timeout-ms=1000";
+    let mut urls: Vec<String> = [
+        "user:s3cret@",
+        "s3cret@",
+        "s3cret:@",
+        "us%40er:p%3As3cret@",
+        "user:p@s3cret@",
+        "user:s3cret%4@",
+        "s3cret%ff@",
+        "user:s3cret@a,other:s3cret@",
+        "user:s3/cret@",
+        "user:s3?cret@",
+        "user:s3&s3cret@",
+        "user:s3#cret@",
+        "user:s3=cret@",
+        "user:s3%2Fcret@",
+        "user:s3cret@host.,",
+        "user:s3cret@,",
+        "user:s3cret@a b,",
+        "user:s3cret,",
+        "user:s3cret@[::1]:2,",
+        "user:s3cret@h,nats://user:s3cret@",
+    ]
+    .iter()
+    .flat_map(|login| {
+        ["nats://", "tls://", "NATS://", "Tls://"].map(|it| format!("{it}{login}{TAIL}"))
+    })
+    .collect();
+    urls.extend(
+        [
+            "nats://user:s3cret",
+            "nats://user:s3cret@",
+            "nats://user:s3cret@/",
+            "nats://s3cret@/NAME",
+            "nats://user:s3cret@?replicas=1",
+            "nats:///s3cret@h",
+            "nats:s3cret",
+            "s3cret://h",
+            "nats://s3cret:s3cret/s3cret?s3cret",
+            "user:s3cret@h",
+        ]
+        .map(str::to_owned),
+    );
+    for value in [
+        "monitor=http://user:s3cret@h:8222",
+        "monitor=http%3A%2F%2Fuser%3As3cret%40h%3A8222",
+        "monitor=HTTP://user:s3cret@h",
+        "monitor=https://user:s3cret@h",
+        "monitor=http://h.,http://s3cret@h",
+        "monitor=http://us/er:s3?cr@h",
+        "monitor=http://h:8222/?token=s3cret",
+        "monitor=http://h%23s3cret",
+        "monitor=s3cret",
+        "s3cret",
+        "s3cret=1",
+        "token=s3cret",
+        "replicas=s3cret",
+        "accept=s3cret",
+        "timeout-ms=s3cret",
+        "max-age-s=%s3cret",
+        "tls-cert=/c&password=s3cret",
+        "creds=/c&s3cret",
+    ] {
+        urls.push(format!("nats://user:s3cret@{TAIL}&{value}"));
+        urls.push(format!("nats://{TAIL}&{value}"));
     }
+    let is_safe = |url: &str, printed: &str| {
+        let hidden = ["s3cret", "s3cr", "cret", "us@er", "us%40er", "other"];
+        assert!(hidden.iter().all(|it| !printed.contains(it)), "{url}: {printed}");
+    };
+    let mut opened = 0;
+    for url in &urls {
+        let options = match NatsOptions::parse(url) {
+            Ok(options) => options,
+            Err(error) => {
+                is_safe(url, &format!("{error} {error:?}"));
+                continue;
+            }
+        };
+        opened += 1;
+        is_safe(url, &format!("{options:?} {options:#?} {:?}", options.urls()));
+        is_safe(url, &format!("{:?}", inspect(&options).await));
+        is_safe(url, &format!("{:?}", NatsStore::connect(options).await.unwrap_err()));
+    }
+    assert!(opened >= 20, "{opened} of {}", urls.len());
+}
+
+/// Options that no URL made: what does not belong there is refused, and not repeated.
+#[tokio::test]
+async fn secrets_in_wrong_places_are_refused() {
+    let server = NatsOptions { servers: vec!["u:s3cret@h:1".to_owned()], ..NatsOptions::default() };
+    let monitors = ["http://u:s3cret@h", "http://h/?key=s3cret"].map(str::to_owned).to_vec();
+    let monitors = NatsOptions { monitors, ..NatsOptions::default() };
+    for options in [server, monitors] {
+        let printed = format!("{options:?} {:?} {:?}", options.urls(), inspect(&options).await);
+        assert!(!printed.contains("s3cret"), "{printed}");
+        assert_eq!(options.check().unwrap_err().code(), "nats_url");
+        let error = NatsStore::connect(options).await.unwrap_err();
+        assert_eq!(error.code(), "nats_url");
+        assert!(!error.to_string().contains("s3cret"), "{error}");
+    }
+}
+
+#[test]
+fn a_scheme_is_read_in_any_case_and_a_dot_ends_a_name() {
+    let options = NatsOptions::parse("NATS://user:p@s@host.:1,other./").unwrap();
+    assert_eq!(options.servers, ["host.:1", "other.:4222"]);
+    let login = Login::Password { user: "user".to_owned(), password: "p@s".to_owned() };
+    assert_eq!(options.login, login);
+    assert!(NatsOptions::parse("TLS://host").unwrap().tls);
 }
 
 #[test]
@@ -58,6 +166,9 @@ fn what_is_wrong_with_a_url_is_said() {
         ("nats://localhost?replicas", "no value"),
         ("nats://localhost?replicas=2", "1, 3 or 5"),
         ("nats://localhost?replicas=many", "number"),
+        ("nats://localhost?replica=3", "`replica`"),
+        ("nats://a:b@h,c:d@i", "one login"),
+        ("nats://localhost?monitor=http://a:b@c", "no password"),
         ("nats://localhost?lease-ttl-ms=199", "200 to 3600000"),
         ("nats://localhost?lease-ttl-ms=3600001", "200 to 3600000"),
         ("nats://localhost?timeout-ms=999", "1000 to 600000"),

@@ -53,14 +53,20 @@ async fn one_server_down_is_borne_and_two_end_every_call_in_time() {
             .unwrap(),
     );
     let findings = inspect(&NatsOptions { lease_ttl_ms: 60_000, ..cluster.options() }).await;
-    let says = |word: &str| findings.iter().any(|it| it.text.contains(word));
-    assert!(says("offline") || says("not current"), "{findings:#?}");
-    assert!(findings.iter().any(|it| it.level == Level::Warn), "{findings:#?}");
+    assert!(findings.iter().all(|it| it.level != Level::Fail), "it can be used: {findings:#?}");
+    let has = |level: Level, code: Option<&str>, words: &str| {
+        findings.iter().any(|it| it.level == level && it.code == code && it.text.contains(words))
+    };
+    assert!(has(Level::Warn, Some("nats_replica_missing"), "replica n0"), "{findings:#?}");
+    assert!(has(Level::Ok, None, "2 of 3 servers have it"), "{findings:#?}");
+    assert!(has(Level::Warn, Some("nats_sync_unknown"), "http://"), "{findings:#?}");
 
     let hasty = NatsOptions { timeout_ms: 4000, lease_ttl_ms: 60_000, ..cluster.options() };
     let hasty = cluster.open(hasty).await;
     cluster.kill(1);
     every_call_ends(&hasty, &id).await;
+    let findings = inspect(&NatsOptions { timeout_ms: 4000, ..cluster.options() }).await;
+    assert!(findings.iter().any(|it| it.level == Level::Fail), "{findings:#?}");
 
     cluster.restart(0);
     cluster.restart(1);

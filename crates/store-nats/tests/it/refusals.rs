@@ -102,6 +102,48 @@ async fn a_server_that_acknowledges_first_is_refused_unless_that_is_accepted() {
     assert_eq!(taken, (Level::Warn, Some("nats_sync")));
 }
 
+/// What another server says about its disk says nothing about the ones that keep the runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_endpoint_of_another_server_is_refused() {
+    let (one, other, three, alike) =
+        tokio::join!(Cluster::start(1), Cluster::start(1), Cluster::start(3), Cluster::start(3));
+    let monitors = |cluster: &Cluster| cluster.options().monitors;
+    let with =
+        |cluster: &Cluster, monitors: Vec<String>| NatsOptions { monitors, ..cluster.options() };
+    // One of them is right, and does not make up for the other; a name of the cluster is no proof.
+    let mixed = [monitors(&one), monitors(&other)].concat();
+    let swapped = monitors(&alike)[..1].to_vec();
+    for options in [with(&one, monitors(&other)), with(&one, mixed), with(&three, swapped)] {
+        let error = refusal(&options).await;
+        assert_eq!(error.code(), "nats_monitor_other", "{error}");
+        assert!(error.to_string().contains("another server"), "{error}");
+        let findings = inspect(&options).await;
+        let said = |it: &&probity_store_nats::Finding| it.code == Some("nats_monitor_other");
+        let said: Vec<_> = findings.iter().filter(said).collect();
+        assert_eq!(said.len(), 1, "{findings:#?}");
+        assert_eq!((said[0].level, said[0].subject.as_str()), (Level::Fail, "sync"));
+        let accepted =
+            NatsOptions { accept: Accept { sync: true, replicas: false }, ..options.clone() };
+        let findings = inspect(&accepted).await;
+        assert!(findings.iter().all(|it| it.level != Level::Fail), "{findings:#?}");
+    }
+    // Each member vouches for itself, whichever of them is connected to.
+    for node in 0..3 {
+        let servers = vec![three.address(node).to_string()];
+        let options = NatsOptions { servers, ..three.options() };
+        assert!(NatsStore::connect(options.clone()).await.is_ok());
+        let findings = inspect(&options).await;
+        assert!(findings.iter().all(|it| it.level == Level::Ok), "{findings:#?}");
+        // Two names of one server are one server.
+        let same = vec![options.monitors[0].clone(), format!("{}/", options.monitors[0])];
+        let findings = inspect(&NatsOptions { monitors: same, ..options }).await;
+        let few = |it: &probity_store_nats::Finding| {
+            it.level == Level::Warn && it.text.contains("endpoints of 1 servers")
+        };
+        assert!(findings.iter().any(few), "{findings:#?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_with_other_settings_are_refused_and_left_alone() {
     let cluster = Cluster::start(1).await;
