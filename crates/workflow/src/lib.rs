@@ -1,0 +1,18 @@
+//! Workflow runs without I/O: supervisor turns, dispatch to workers, the verifier turn between what a
+//! worker left and what is taken over, bounds, interrupts (seed 004; openwop v1, RFCs 0006, 0037, 0039,
+//! 0058, 0063, 0090).
+//!
+//! [`Run::open`] and [`Run::handle`] turn an [`Input`] into a [`Step`]: the input with the events that came
+//! of it, one record of the run's log. [`Run::poll_effect`] says what is to be done once that step is in
+//! the log, [`Run::poll_timeout`] when to hand in [`Input::Timer`]. [`Run::replay`] folds a log back and
+//! refuses one that this machine would not have written.
+
+pub mod bounds;
+pub mod decision;
+pub mod effect;
+pub mod event;
+pub mod interrupt;
+pub mod owner;
+pub mod snapshot;
+pub mod verification;
+pub mod verifier;

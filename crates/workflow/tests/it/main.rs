@@ -1,0 +1,1 @@
+//! Workflow runs through the public face.
