@@ -121,6 +121,17 @@ impl NatsStore {
         stored::last(&shared.link, &stream, &subject, end).await
     }
 
+    /// The newest mark of a run, of whatever kind.
+    pub(crate) async fn any_mark(
+        &self,
+        run: &RunId,
+        end: Instant,
+    ) -> Result<Option<Stored>, Failure> {
+        let shared = &self.shared;
+        let (stream, subject) = (shared.space.stream(Part::Aside), shared.space.any_mark(run));
+        stored::last(&shared.link, &stream, &subject, end).await
+    }
+
     /// Removes that mark, if it is still the one.
     pub(crate) async fn unmark(&self, mark: Option<Stored>, end: Instant) -> Result<(), Failure> {
         let Some(mark) = mark else { return Ok(()) };
@@ -130,10 +141,8 @@ impl NatsStore {
 
     /// Removes every mark of a run.
     pub(crate) async fn unmark_all(&self, run: &RunId, end: Instant) -> Result<(), Failure> {
-        let shared = &self.shared;
-        let (stream, subject) = (shared.space.stream(Part::Aside), shared.space.any_mark(run));
         for _ in 0..2 {
-            let mark = stored::last(&shared.link, &stream, &subject, end).await?;
+            let mark = self.any_mark(run, end).await?;
             if mark.is_none() {
                 break;
             }

@@ -154,17 +154,17 @@ fn replicas(name: &str, info: &StreamInfo) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for replica in replicas {
-        let (what, code) = if replica.offline {
-            ("is offline".to_owned(), Some(REPLICA_MISSING))
+        let what = if replica.offline {
+            "is offline".to_owned()
         } else if replica.lag > MAX_LAG {
-            (format!("is {} messages behind", replica.lag), None)
+            format!("is {} messages behind", replica.lag)
         } else if !replica.current {
-            ("is not current".to_owned(), Some(REPLICA_MISSING))
+            "is not current".to_owned()
         } else {
             continue;
         };
-        let text = format!("replica {} {what}", replica.name);
-        findings.push(Finding { level: Level::Warn, code, ..fine(name, text) });
+        let fine = fine(name, format!("replica {} {what}", replica.name));
+        findings.push(Finding { level: Level::Warn, code: Some(REPLICA_MISSING), ..fine });
     }
     let all = replicas.len() + 1;
     let leader = cluster.leader.as_deref().filter(|it| !it.is_empty());

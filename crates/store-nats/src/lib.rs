@@ -51,6 +51,21 @@
 //! then the end of the mark. Where a crash leaves both, the token counts: the job is queued, and the
 //! mark goes when the job is settled.
 //!
+//! # What is not asked
+//!
+//! Most of what a write costs is that a majority is waited for, once for each stream, and little of it
+//! is for each message: what reaches a leader together is replicated together. So the blobs of a batch
+//! go at once, together with the announcement of a run, and the batch behind them.
+//!
+//! Small blobs do not travel inside the batch. A message has one subject, so of several digests in it
+//! only a second write could say where they are. Nor do they go with it in an atomic batch of the
+//! server: on three servers that costs what it costs to send them at once, on one more, and ages of
+//! records would count for blobs.
+//!
+//! A blob that this process has stored or read is not sent again, and a small one not asked for again,
+//! as long as the connection lasts. A log that is known to be long enough is read without a word of
+//! the leader.
+//!
 //! # What is not kept
 //!
 //! Blobs of an append that lost the race for its place stay as blobs that nobody names. A run whose
@@ -65,6 +80,7 @@ mod connect_error;
 mod creds;
 mod held;
 mod inspect;
+mod kept;
 mod link;
 mod list;
 mod log;

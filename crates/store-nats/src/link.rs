@@ -25,6 +25,13 @@ pub(crate) struct Link {
     operation: Duration,
 }
 
+/// Which connection to which server. Another one may lead to servers with other content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Connection {
+    server_id: String,
+    client_id: u64,
+}
+
 /// Why one try came to nothing.
 #[derive(Debug, Clone)]
 pub(crate) enum Failure {
@@ -168,6 +175,12 @@ impl Link {
 
     pub(crate) fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The connection as it is now.
+    pub(crate) fn connection(&self) -> Connection {
+        let info = self.client.server_info();
+        Connection { server_id: info.server_id, client_id: info.client_id }
     }
 
     /// When an operation that begins now ends at the latest.

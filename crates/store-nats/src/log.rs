@@ -49,10 +49,10 @@ impl NatsStore {
         let after = self.place(run, expected_len, end).await?;
         // Nothing of the batch can be read before its message is there.
         let Batch { records, blobs, seal } = batch;
-        self.put_blobs(blobs, end).await.map_err(AppendError::Unavailable)?;
-        if after.len == 0 {
-            self.announce(run, end).await.map_err(AppendError::Unavailable)?;
-        }
+        let announced =
+            async { if after.len == 0 { self.announce(run, end).await } else { Ok(()) } };
+        let prepared = tokio::try_join!(self.put_blobs(blobs, end), announced);
+        prepared.map_err(AppendError::Unavailable)?;
         let commit = self.commit(run, after, &records, seal, end).await;
         self.send(run, commit.map_err(AppendError::Unavailable)?, end).await
     }

@@ -47,7 +47,9 @@ impl NatsStore {
         }
         let end = self.shared.link.end();
         let result = async {
-            if let Some(dead) = self.mark(Mark::Dead, &run, end).await? {
+            // Almost always there is none of either kind, and one look says so.
+            let marks = self.any_mark(&run, end).await?.is_some();
+            if marks && let Some(dead) = self.mark(Mark::Dead, &run, end).await? {
                 // A token beside a mark is a job that was being buried or revived: it is queued.
                 if self.token(&run, end).await?.is_some() {
                     return Ok(Enqueued::Present);
@@ -57,7 +59,7 @@ impl NatsStore {
                     return Ok(Enqueued::Dead);
                 }
             }
-            let parked = self.mark(Mark::Parked, &run, end).await?;
+            let parked = if marks { self.mark(Mark::Parked, &run, end).await? } else { None };
             let left = parked.as_ref().and_then(|mark| mark.headers.number(header::FLOOR));
             let floor = epoch_floor.max(left.unwrap_or_default());
             if !self.publish_token(&run, &pool, floor, delay, end).await? {

@@ -49,7 +49,14 @@ impl NatsStore {
             is_full: max_records == 0,
         };
         let end = self.shared.link.end();
-        let tail = self.tail(run, end).await.map_err(|failure| failure.fault())?;
+        // What is asked for and known to be there needs no word of the leader.
+        let wanted = from_seq.saturating_add(max_records as u64);
+        let is_kept = self.shared.options.max_age_s.is_none();
+        let known = self.shared.tails.get(run).filter(|known| is_kept && wanted <= known.len);
+        let tail = match known {
+            Some(known) => known,
+            None => self.tail(run, end).await.map_err(|failure| failure.fault())?,
+        };
         if from_seq >= tail.len {
             return Ok(Vec::new());
         }

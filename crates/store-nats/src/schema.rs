@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::link::{Failure, Link, Pauses, refusal};
 use crate::space::{Part, Space};
-use crate::{ConnectError, NatsOptions};
+use crate::{ConnectError, NatsOptions, bounded};
 
 /// How long the server remembers the ids of messages, in nanoseconds: two minutes.
 const REMEMBER_NS: u64 = 120_000_000_000;
@@ -128,10 +128,15 @@ pub(crate) async fn prepare(
     options: &NatsOptions,
     end: Instant,
 ) -> Result<(), ConnectError> {
-    for part in Part::ALL {
+    let look = |part: Part| {
+        let (link, stream) = (link.clone(), space.stream(part));
+        async move { info(&link, &stream, end).await }
+    };
+    let found = bounded::all(Part::ALL, Part::ALL.len(), look).await;
+    let found = found.map_err(|it| failed(&it, options))?;
+    for (part, mut found) in Part::ALL.into_iter().zip(found) {
         let wanted = wanted(space, part, options);
         let stream = space.stream(part);
-        let mut found = info(link, &stream, end).await.map_err(|it| failed(&it, options))?;
         if found.is_none() {
             create(link, &stream, &wanted, end).await.map_err(|it| failed(&it, options))?;
             found = info(link, &stream, end).await.map_err(|it| failed(&it, options))?;

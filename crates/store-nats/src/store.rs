@@ -14,6 +14,7 @@ use probity_store::{
 };
 
 use crate::held::Held;
+use crate::kept::Kept;
 use crate::link::Link;
 use crate::space::Space;
 use crate::tail::Tails;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) options: NatsOptions,
     pub(crate) tails: Tails,
     pub(crate) held: Held,
+    pub(crate) kept: Kept,
     /// Pools whose consumer is known to be there.
     pub(crate) pools: Mutex<HashSet<Pool>>,
     /// Which pool is asked first by the next call.
@@ -53,8 +55,9 @@ impl NatsStore {
     pub async fn connect(options: NatsOptions) -> Result<Self, ConnectError> {
         let (link, space) = connect::open(&options).await?;
         let held = Held::new(options.lease_ttl());
-        let (tails, pools, turn) = (Tails::default(), Mutex::default(), AtomicU8::new(0));
-        let shared = Shared { link, space, options, tails, held, pools, turn };
+        let (tails, kept, pools) = (Tails::default(), Kept::default(), Mutex::default());
+        let turn = AtomicU8::new(0);
+        let shared = Shared { link, space, options, tails, held, kept, pools, turn };
         Ok(Self { shared: Arc::new(shared) })
     }
 

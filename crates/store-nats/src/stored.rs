@@ -126,6 +126,22 @@ pub(crate) async fn publish(
     answer(&message.payload)
 }
 
+/// The last message of a subject as any replica has it. `None`: that replica has none.
+pub(crate) async fn direct_last(
+    link: &Link,
+    stream: &str,
+    subject: &str,
+    end: Instant,
+) -> Result<Option<Stored>, Failure> {
+    let body = json!({ "last_by_subj": subject }).to_string().into();
+    let message = link.once(&format!("$JS.API.DIRECT.GET.{stream}"), None, body, end).await?;
+    match message.status.map(|status| status.as_u16()) {
+        None => Ok(replica_message(message)),
+        Some(404) => Ok(None),
+        Some(status) => Err(Failure::Unreadable(format!("status {status}"))),
+    }
+}
+
 /// Asks any replica for messages, and collects what comes until the last one or the end of time. A
 /// replica may be behind: what is missing is for the caller to see.
 pub(crate) async fn direct(

@@ -183,11 +183,23 @@ impl Cluster {
         false
     }
 
+    /// Messages that the first server has got from its clients.
+    pub(crate) fn messages(&self) -> u64 {
+        let answer = self.monitored(0, "/varz").unwrap();
+        let (_, count) = answer.split_once("\"in_msgs\":").unwrap();
+        let count: String = count.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        count.parse().unwrap()
+    }
+
     fn health(&self, node: usize) -> Option<String> {
+        self.monitored(node, "/healthz")
+    }
+
+    fn monitored(&self, node: usize, path: &str) -> Option<String> {
         let address = SocketAddr::from(([127, 0, 0, 1], self.nodes[node].monitor));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
-        stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         Some(answer)

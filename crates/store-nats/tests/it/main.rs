@@ -16,6 +16,7 @@ mod conformance;
 mod creds;
 mod leases;
 mod measure;
+mod messages;
 mod options;
 mod outage;
 mod proxy;
