@@ -13,7 +13,12 @@ use crate::verification::Judgement;
 /// Something that reaches a run. Kept in its log beside what came of it, so that a log can be played
 /// again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "snake_case", deny_unknown_fields)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "snake_case",
+    deny_unknown_fields
+)]
 pub enum Input {
     /// It begins. The first input, and only the first.
     Start(Box<Start>),

@@ -8,11 +8,33 @@
 //! refuses one that this machine would not have written.
 
 pub mod bounds;
+mod child;
 pub mod decision;
+pub mod definition;
 pub mod effect;
 pub mod event;
+pub mod input;
 pub mod interrupt;
 pub mod owner;
+mod refusal;
+mod run;
 pub mod snapshot;
+pub mod step;
 pub mod verification;
 pub mod verifier;
+
+pub use bounds::{Bound, Bounds, Breach};
+pub use child::child_id;
+pub use decision::{Criterion, Decision};
+pub use definition::{Definition, DefinitionError, Problem};
+pub use effect::{Effect, Kin};
+pub use event::{Entry, Event, Failure, Held, Phase};
+pub use input::{ChildEnd, DelegationEnd, Input, Start, Terms};
+pub use interrupt::{Interrupt, InterruptKind};
+pub use owner::{Origin, Owner};
+pub use refusal::{OpenError, Refusal, ReplayError};
+pub use run::Run;
+pub use snapshot::{Snapshot, Status};
+pub use step::Step;
+pub use verification::{Judgement, Verification};
+pub use verifier::{MockVerdict, OnFail, VerifierSpec};
