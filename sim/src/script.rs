@@ -212,7 +212,12 @@ impl Script {
     #[must_use]
     pub fn work_until(&self, turn: u32) -> u64 {
         let turns = (0..=turn).filter_map(|turn| self.turn(turn));
-        turns.map(|turn| turn.noted().plus(turn.usage()).tool_calls).sum()
+        let calls = turns.map(|turn| match turn.says {
+            Says::Done(_) => turn.noted().plus(turn.usage()).tool_calls,
+            // Who brings no answer says of what was spent only what was noted.
+            Says::Nothing | Says::Spent => turn.noted().tool_calls,
+        });
+        calls.sum()
     }
 
     /// Edits of the workspace up to the end of a turn.
