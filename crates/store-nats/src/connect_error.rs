@@ -114,7 +114,10 @@ pub enum ConnectError {
         server: String,
     },
     /// The streams cannot be created or read.
-    #[error("the streams of the store cannot be set up: {why}; check the permissions of this user")]
+    #[error(
+        "the streams of the store cannot be set up: {why}; check that most servers of the cluster are \
+         up, and the permissions of this user"
+    )]
     Setup {
         /// In the server's words.
         why: String,

@@ -15,7 +15,8 @@ use crate::{ConnectError, NatsOptions, connect};
 /// Messages that a replica may be behind without a warning.
 const MAX_LAG: u64 = 1000;
 
-/// The machine words of what is wrong with a stream that could be opened.
+/// The machine words of what does not keep a store from being opened, or comes after it.
+const SYNC_UNKNOWN: &str = "nats_sync_unknown";
 const REPLICA_MISSING: &str = "nats_replica_missing";
 const NO_QUORUM: &str = "nats_no_quorum";
 
@@ -89,8 +90,7 @@ async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding
         let report = match monitor::report(monitor).await {
             Ok(report) => report,
             Err(why) => {
-                let why = format!("{monitor}: {why}");
-                silent.push(ConnectError::SyncUnknown { why });
+                silent.push(format!("{monitor}: {why}"));
                 continue;
             }
         };
@@ -105,21 +105,25 @@ async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding
             _ => drop(good.insert(report.server_id, monitor.as_str())),
         }
     }
-    if options.monitors.is_empty() {
-        silent
-            .push(ConnectError::SyncUnknown { why: "no monitoring endpoint is named".to_owned() });
-    }
     let named = good.len() + bad.len() + silent.len();
-    let at = |level: Level| move |error: ConnectError| Finding { level, ..failed("sync", &error) };
+    if options.monitors.is_empty() {
+        silent.push("no monitoring endpoint is named".to_owned());
+    }
     // What makes the store refuse them.
     let wrong = if options.accept.sync { Level::Warn } else { Level::Fail };
-    // A server may be down while the others work.
-    let missing = if good.is_empty() { wrong } else { Level::Warn };
-    let mut findings: Vec<Finding> = bad.into_iter().map(at(wrong)).collect();
-    findings.extend(silent.into_iter().map(at(missing)));
+    let refused = |error: &ConnectError| Finding { level: wrong, ..failed("sync", error) };
+    let mut findings: Vec<Finding> = bad.iter().map(refused).collect();
     if good.is_empty() {
+        let unknown = |why: String| refused(&ConnectError::SyncUnknown { why });
+        findings.extend(silent.into_iter().map(unknown));
         return findings;
     }
+    // A server may be down while the others work.
+    findings.extend(silent.into_iter().map(|why| {
+        let text = format!("no word of when that server writes to disk; it may be down: {why}");
+        let code = Some(SYNC_UNKNOWN);
+        Finding { level: Level::Warn, code, ..fine("sync", text) }
+    }));
     let monitors: Vec<&str> = good.into_values().collect();
     let text = format!("written to disk before it is acknowledged: {}", monitors.join(", "));
     findings.push(fine("sync", text));

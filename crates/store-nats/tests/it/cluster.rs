@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One server or a cluster of them, in a folder that goes with the value.
 pub(crate) struct Cluster {
-    _folder: TempDir,
+    folder: TempDir,
     nodes: Vec<Node>,
 }
 
@@ -102,7 +102,7 @@ impl Cluster {
             }
         };
         let nodes = (0..count).map(node).collect();
-        Self { _folder: folder, nodes }
+        Self { folder, nodes }
     }
 
     /// Options for this cluster: its servers, its monitors, as many replicas as it has servers.
@@ -159,6 +159,11 @@ impl Cluster {
             .spawn()
             .unwrap();
         *keeper.lock().unwrap() = Some(child);
+    }
+
+    /// Takes the disk of a server that was killed.
+    pub(crate) fn wipe(&self, node: usize) {
+        std::fs::remove_dir_all(self.folder.path().join(format!("data-{node}"))).unwrap();
     }
 
     /// Starts all of them.

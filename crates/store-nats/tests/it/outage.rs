@@ -157,3 +157,22 @@ async fn a_restart_of_all_servers_loses_nothing() {
     assert_eq!((again.run.as_str(), again.epoch), ("waits", 2));
     assert_eq!(store.settle(&again).await, Ok(()));
 }
+
+/// What a process remembers of servers that are no more says nothing about those that took their place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_were_set_up_anew_get_every_blob_again() {
+    let cluster = Cluster::start(1).await;
+    let store = cluster.store(Duration::from_secs(30)).await;
+    let blob = store.put(b"in memory".to_vec()).await.unwrap();
+    assert_eq!(store.get(&blob, 99).await.unwrap().unwrap(), b"in memory");
+    cluster.kill(0);
+    cluster.wipe(0);
+    cluster.restart(0);
+    assert!(cluster.healthy(0).await, "{}", cluster.log(0));
+    let other = cluster.store(Duration::from_secs(30)).await;
+    // An answer, so that the first one has a connection again.
+    assert_eq!(store.state(&run("nobody")).await, Ok(None));
+    assert_eq!(store.get(&blob, 99).await, Ok(None));
+    assert_eq!(store.put(b"in memory".to_vec()).await, Ok(blob));
+    assert_eq!(other.get(&blob, 99).await.unwrap().unwrap(), b"in memory");
+}
