@@ -76,9 +76,17 @@ fn other_stores_are_looked_at_in_their_way() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(finding(&ran.json(), "connect")["level"], "fail", "{ran:?}");
     assert_eq!(ran.json()["store"], "nats://127.0.0.1:1/PROBITY");
-    let secret =
-        world.probity(["doctor", "--store", "nats://ada:secret@127.0.0.1:1/?timeout-ms=1000"]);
-    assert!(!format!("{secret:?}").contains("secret"), "{secret:?}");
+    for (url, code) in [
+        ("nats://ada:secret@127.0.0.1:1/?timeout-ms=1000", 1),
+        ("nats://127.0.0.1:1/?timeout-ms=1000&monitor=http://ada:secret@h:8222", 64),
+        ("nats://127.0.0.1:1/?timeout-ms=1000&monitor=http://h:8222/?key=secret", 64),
+        ("nats://ada:secret", 64),
+        ("nats://ada:se/secret@127.0.0.1:1", 64),
+    ] {
+        let ran = world.probity(["doctor", "--store", url]);
+        assert_eq!(ran.code, code, "{ran:?}");
+        assert!(!format!("{ran:?}").contains("secret"), "{ran:?}");
+    }
     let wrong = world.probity(["doctor", "--store", "nonsense", "--json"]);
     assert_eq!((wrong.code, wrong.error_code()), (64, "store_url".to_owned()));
 }
