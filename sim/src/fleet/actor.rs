@@ -202,7 +202,7 @@ impl ScriptedWork {
         let waits = log.map_or(0, |log| log.waits(number));
         let has_claim = log.is_some_and(|log| log.has_claim(number));
         let what = What::Ask { turn: number, waits };
-        let again = state.acts.iter().any(|act| act.run == *run && act.what == what);
+        let again = state.again(run, &what);
         drop(state);
         if !is_stale && has_claim {
             truth
@@ -388,7 +388,7 @@ impl ScriptedCheck {
             if *phase == ctx.phase && check.as_usize() == self.index);
         let is_placed = (ctx.phase == Phase::After) == turn.is_some();
         let what = What::Look { turn, check: self.index, tries };
-        let again = state.acts.iter().any(|act| act.run == *run && act.what == what);
+        let again = state.again(run, &what);
         let is_judged = log.is_some_and(|log| {
             log.entries.iter().any(|entry| matches!(&entry.event, Event::VerdictMerged { submission, .. } if Some(submission) == ctx.submission.as_ref()))
         });

@@ -78,6 +78,9 @@ pub(crate) struct Held {
 pub(crate) struct Act {
     pub(crate) run: RunId,
     pub(crate) actor: usize,
+    /// Whether there may have been a later lease than that of whoever did it, who cannot have known what
+    /// was logged since: which wait of its turn it was at is not known then.
+    pub(crate) is_stale: bool,
     /// Under which lease; 0 for none.
     pub(crate) epoch: u64,
     pub(crate) what: What,
@@ -253,7 +256,7 @@ impl Truth {
         }
         state.tally.stale_acts += u64::from(is_stale);
         let (run, actor, from) = (run.clone(), life.actor, Instant::now());
-        state.acts.push(Act { run, actor, epoch, what, from, to: None });
+        state.acts.push(Act { run, actor, epoch, is_stale, what, from, to: None });
         let index = state.acts.len() - 1;
         Doing { truth: Arc::clone(self), index }
     }
@@ -265,6 +268,13 @@ impl Truth {
         for act in state.acts.iter_mut().filter(|act| act.actor == life.actor) {
             act.to = act.to.or(Some(now));
         }
+    }
+}
+
+impl State {
+    /// Whether somebody did this before.
+    pub(crate) fn again(&self, run: &RunId, what: &What) -> bool {
+        self.acts.iter().any(|act| act.run == *run && act.what == *what && !act.is_stale)
     }
 }
 
