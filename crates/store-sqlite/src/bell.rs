@@ -80,6 +80,15 @@ mod linux {
             if self.watch.is_some() { LOOK_EVERY } else { LOOK_EVERY_DEAF }
         }
 
+        /// Forgets what was rung until now, so that a writer does not wake itself. What others rang is
+        /// forgotten with it: whoever calls this looks.
+        pub(crate) fn forget(&mut self) {
+            let is_gone = self.watch.as_ref().is_some_and(|at| take_events(at.get_ref()).is_err());
+            if is_gone {
+                self.watch = None;
+            }
+        }
+
         /// Waits for the bell; for ever where it cannot be heard.
         pub(crate) async fn rung(&mut self) {
             let Some(watch) = &self.watch else { return std::future::pending().await };
@@ -153,6 +162,8 @@ mod silent {
         pub(crate) fn look_every(&self) -> Duration {
             LOOK_EVERY_DEAF
         }
+
+        pub(crate) fn forget(&mut self) {}
 
         pub(crate) async fn rung(&mut self) {
             std::future::pending().await

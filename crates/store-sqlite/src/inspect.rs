@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use probity_store::{FaultKind, StoreFault};
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::fault::fault;
+use crate::schema::has_table;
 use crate::{Options, schema};
 
 /// Problems that are told of a damaged file.
@@ -73,7 +74,7 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, StoreFault> {
             schema_of_build: schema::SCHEMA,
             damage,
             unwritable: unwritable(&connection),
-            runs: if is_empty { 0 } else { count(&connection, "SELECT count(*) FROM run")? },
+            runs: runs(&connection)?,
             jobs: jobs(&connection)?,
         })
     };
@@ -95,6 +96,17 @@ fn unwritable(connection: &Connection) -> Option<StoreFault> {
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").err().map(|error| fault(&error))
 }
 
+fn runs(connection: &Connection) -> rusqlite::Result<u64> {
+    for (table, select) in
+        [("log", "SELECT count(*) FROM log"), ("run", "SELECT count(*) FROM run")]
+    {
+        if has_table(connection, table)? {
+            return count(connection, select);
+        }
+    }
+    Ok(0)
+}
+
 fn jobs(connection: &Connection) -> rusqlite::Result<Option<Jobs>> {
     if !has_table(connection, "job")? {
         return Ok(None);
@@ -104,12 +116,6 @@ fn jobs(connection: &Connection) -> rusqlite::Result<Option<Jobs>> {
         parked: count(connection, "SELECT count(*) FROM job WHERE state = 3")?,
         dead: count(connection, "SELECT count(*) FROM job WHERE state = 4")?,
     }))
-}
-
-fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
-    let select = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let found: Option<i64> = connection.query_row(select, [name], |row| row.get(0)).optional()?;
-    Ok(found.is_some())
 }
 
 fn count(connection: &Connection, select: &str) -> rusqlite::Result<u64> {

@@ -96,7 +96,7 @@ impl<'t> Jobs<'t> {
         for pool in ask.pools.iter().collect::<BTreeSet<_>>() {
             let mut query = self.transaction.prepare_cached(
                 "SELECT place, run, epoch, deliveries FROM job
-                 WHERE state = 0 AND pool = ?1 ORDER BY place LIMIT ?2",
+                 WHERE state = 0 AND pool IN (?1) ORDER BY place LIMIT ?2 | 0",
             )?;
             let limit = i64::try_from(max).unwrap_or(i64::MAX);
             let rows = query.query_map(params![pool.as_str(), limit], |row| {
@@ -209,7 +209,7 @@ impl<'t> Jobs<'t> {
     /// What is due by now gets its place behind what was due before.
     fn run_out(&mut self) -> rusqlite::Result<()> {
         let mut query = self.transaction.prepare_cached(
-            "SELECT run FROM job WHERE state IN (1, 2) AND at_ms <= ?1 ORDER BY at_ms LIMIT ?2",
+            "SELECT run FROM job WHERE state IN (1, 2) AND at_ms <= ?1 ORDER BY at_ms LIMIT ?2 | 0",
         )?;
         let runs = query.query_map([self.now_ms, MAX_RUN_OUT], |row| row.get::<_, String>(0))?;
         let runs: Vec<String> = runs.collect::<rusqlite::Result<_>>()?;

@@ -9,6 +9,10 @@
 //! for one disk flush. What one request does wrong never fails another one of its group. Readers
 //! have connections of their own and never wait for the writer.
 //!
+//! A statement looks at one table, and its parameters stand in expressions (`?1 | 0`, `IN (?1)`) where
+//! they bound a `LIMIT` or the first columns of a key: SQLite plans by the value of a bare one there, and
+//! so parses the statement anew at every new value, which costs more than to run it.
+//!
 //! Several processes may open the same file. Every compare-and-set happens inside `BEGIN
 //! IMMEDIATE`, so it holds between processes as it does inside one.
 //!
@@ -27,6 +31,7 @@ mod inspect;
 mod jobs;
 mod open;
 mod options;
+mod pack;
 mod queue;
 mod reader;
 mod request;

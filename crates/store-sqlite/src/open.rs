@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use probity_store::{FaultKind, StoreFault};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::Options;
 use crate::fault::fault;
+use crate::{Options, schema};
 
 /// Bytes of a database page; SQLite's default, stated because sizes are computed from it.
 const PAGE_BYTES: u64 = 4096;
@@ -38,6 +38,7 @@ pub(crate) fn reader(path: &Path, options: &Options) -> Result<Connection, Store
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(options.busy_timeout())?;
+        schema::read_old(&connection)?;
         connection.pragma_update(None, "query_only", true)?;
         Ok(connection)
     };
@@ -77,6 +78,8 @@ fn configure_writer(connection: &Connection, options: &Options) -> Result<(), St
         connection.busy_timeout(options.busy_timeout())?;
         connection.pragma_update(None, "synchronous", options.durability.pragma())?;
         connection.pragma_update(None, "journal_size_limit", WAL_LIMIT_BYTES)?;
+        // Nothing that is written refers to a row that is not written with it.
+        connection.pragma_update(None, "foreign_keys", false)?;
         if let Some(max_bytes) = options.max_bytes {
             let pages = i64::try_from(max_bytes / PAGE_BYTES).unwrap_or(i64::MAX).max(1);
             connection.pragma_update(None, "max_page_count", pages)?;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use probity_core::{Digest, RunId};
 use probity_store::limits::{MAX_PAGE_RUNS, MAX_READ_BYTES};
 use probity_store::{Cursor, FaultKind, LogState, RunSummary, StoreFault};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::Semaphore;
 
-use crate::append::find;
+use crate::append::{self, Found, find, find_small};
 use crate::fault::fault;
 use crate::{Options, jobs, open};
 
@@ -81,7 +81,7 @@ pub(crate) enum Stored {
 }
 
 pub(crate) fn state(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<LogState>> {
-    Ok(find(connection, run.as_str())?.map(|(_, state)| state))
+    Ok(find(connection, run.as_str())?.map(|found| found.state))
 }
 
 pub(crate) fn records(
@@ -90,24 +90,72 @@ pub(crate) fn records(
     from_seq: u64,
     max_records: usize,
 ) -> rusqlite::Result<Vec<Vec<u8>>> {
-    let Some((number, _)) = find(connection, run.as_str())? else { return Ok(Vec::new()) };
+    let Some(found) = find(connection, run.as_str())? else { return Ok(Vec::new()) };
+    let mut part = Part { records: Vec::new(), bytes: 0, max_records };
+    if from_seq < found.old_len {
+        let from = i64::try_from(from_seq).unwrap_or(i64::MAX);
+        let mut query = connection.prepare_cached(
+            "SELECT bytes FROM record WHERE run = ?1 | 0 AND seq >= ?2 ORDER BY seq",
+        )?;
+        let mut rows = query.query([found.number, from])?;
+        while let Some(row) = rows.next()? {
+            if !part.take(append::blob(row, 0)?) {
+                return Ok(part.records);
+            }
+        }
+    }
+    if from_seq < found.state.len {
+        packed(connection, found.number, from_seq, &mut part)?;
+    }
+    Ok(part.records)
+}
+
+/// Records that one read gives.
+struct Part {
+    records: Vec<Vec<u8>>,
+    bytes: usize,
+    max_records: usize,
+}
+
+impl Part {
+    /// False if there is no room for another one.
+    fn take(&mut self, record: &[u8]) -> bool {
+        let bytes = self.bytes.saturating_add(record.len());
+        let has_room = bytes <= MAX_READ_BYTES || self.records.is_empty();
+        if !has_room || self.records.len() >= self.max_records {
+            return false;
+        }
+        self.bytes = bytes;
+        self.records.push(record.to_vec());
+        true
+    }
+}
+
+/// From the pack that has the record, or the first one behind it.
+fn packed(
+    connection: &Connection,
+    run: i64,
+    from_seq: u64,
+    part: &mut Part,
+) -> rusqlite::Result<()> {
     let from = i64::try_from(from_seq).unwrap_or(i64::MAX);
-    let max = i64::try_from(max_records).unwrap_or(i64::MAX);
+    let mut find =
+        connection.prepare_cached("SELECT max(seq) FROM part WHERE run = ?1 | 0 AND seq <= ?2")?;
+    let first: Option<i64> = find.query_row([run, from], |row| row.get(0))?;
     let mut query = connection.prepare_cached(
-        "SELECT bytes FROM record WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
+        "SELECT seq, pack FROM part WHERE run = ?1 | 0 AND seq >= ?2 ORDER BY seq",
     )?;
-    let mut rows = query.query(params![number, from, max])?;
-    let mut records: Vec<Vec<u8>> = Vec::new();
-    let mut bytes = 0_usize;
+    let mut rows = query.query([run, first.unwrap_or(from)])?;
     while let Some(row) = rows.next()? {
-        let record: Vec<u8> = row.get(0)?;
-        bytes = bytes.saturating_add(record.len());
-        if bytes > MAX_READ_BYTES && !records.is_empty() {
+        let seqs = row.get::<_, i64>(0)?.cast_unsigned()..;
+        let has_room = append::in_pack(connection, row.get(1)?, |pack| {
+            seqs.zip(&pack.records).all(|(seq, record)| seq < from_seq || part.take(record))
+        })?;
+        if !has_room {
             break;
         }
-        records.push(record);
     }
-    Ok(records)
+    Ok(())
 }
 
 /// A page of the list; a name that is not legal is a damaged file.
@@ -119,14 +167,15 @@ pub(crate) fn list(
     let below = after.map_or(i64::MAX, |after| i64::try_from(after.0).unwrap_or(i64::MAX));
     let limit = i64::try_from(limit.min(MAX_PAGE_RUNS)).unwrap_or(i64::MAX);
     let mut query = connection.prepare_cached(
-        "SELECT number, id, len, sealed, created_at_ms FROM run WHERE number < ?1
-         ORDER BY number DESC LIMIT ?2",
+        "SELECT number, id, len, sealed, created_at_ms FROM log WHERE number < ?1
+         ORDER BY number DESC LIMIT ?2 | 0",
     )?;
     let rows = query.query_map([below, limit], |row| {
         let (number, len, created_at_ms): (i64, i64, i64) = (row.get(0)?, row.get(2)?, row.get(4)?);
+        let old = LogState { len: len.cast_unsigned(), sealed: row.get(3)? };
         Ok(RunSummary {
             run: jobs::run(row, 1)?,
-            state: LogState { len: len.cast_unsigned(), sealed: row.get(3)? },
+            state: Found::behind(connection, number, old)?.state,
             created_at_ms: created_at_ms.cast_unsigned(),
             cursor: Cursor(number.cast_unsigned()),
         })
@@ -139,6 +188,13 @@ pub(crate) fn blob(
     digest: &Digest,
     max_bytes: u64,
 ) -> rusqlite::Result<Stored> {
+    if let Some(bytes) = find_small(connection, digest)? {
+        let is_too_large = bytes.len() as u64 > max_bytes;
+        return Ok(match is_too_large {
+            true => Stored::TooLarge(bytes.len() as u64),
+            false => Stored::Bytes(bytes),
+        });
+    }
     // The length is known without reading the bytes.
     let mut find =
         connection.prepare_cached("SELECT rowid, length(bytes) FROM blob WHERE digest = ?1")?;

@@ -9,12 +9,12 @@ use crate::fault::fault;
 const APPLICATION_ID: i64 = 0x5052_4f42;
 
 /// The schema that this build writes.
-pub(crate) const SCHEMA: i64 = 2;
+pub(crate) const SCHEMA: i64 = 3;
 
-/// The oldest schema whose builds can read what this build writes. Schema 2 adds the jobs and leaves
-/// runs and blobs as they were, so builds of schema 1 read those.
-const READABLE_FROM: i64 = 1;
+/// The oldest schema whose builds can read what this build writes: those before it know no packs.
+const READABLE_FROM: i64 = 3;
 
+/// What schema 1 had, under the names that it gave.
 const TABLES: &str = "
     CREATE TABLE schema (
         version INTEGER NOT NULL,
@@ -66,6 +66,52 @@ const JOB_TABLES: &str = "
     INSERT INTO ticket VALUES (1);
 ";
 
+/// What schema 3 adds: a batch is a part of its run, and its records go into a pack with its small
+/// blobs, see `pack`. What older builds wrote stays where it is: `record` holds the first `len` records
+/// of a run, none of a run that is new. A process of such a build that has the file open would write
+/// on there, so what it looks for first gets another name.
+const PACK_TABLES: &str = "
+    ALTER TABLE run RENAME TO log;
+    CREATE TABLE pack (
+        number INTEGER PRIMARY KEY,
+        bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE part (
+        run INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        records INTEGER NOT NULL,
+        sealed INTEGER NOT NULL,
+        pack INTEGER NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE place (
+        level INTEGER NOT NULL,
+        prefix INTEGER NOT NULL,
+        pack INTEGER NOT NULL,
+        PRIMARY KEY (level, prefix, pack)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// Older names under newer ones, for this connection alone.
+const OLD_AS_NEW: &str = "
+    PRAGMA temp_store = memory;
+    CREATE TEMP VIEW log AS SELECT number, id, len, sealed, created_at_ms FROM main.run;
+    CREATE TEMP TABLE pack (number INTEGER PRIMARY KEY, bytes);
+    CREATE TEMP TABLE part (run INTEGER, seq INTEGER, records, sealed, pack);
+    CREATE TEMP TABLE place (level INTEGER, prefix INTEGER, pack INTEGER);
+";
+
+/// Lets a connection read a file that has not been upgraded. Once somebody upgrades it, reads on
+/// this connection fail, and those on a new one do not.
+pub(crate) fn read_old(connection: &Connection) -> rusqlite::Result<()> {
+    if has_table(connection, "run")? { connection.execute_batch(OLD_AS_NEW) } else { Ok(()) }
+}
+
+pub(crate) fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let select = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    connection.prepare_cached(select)?.exists([name])
+}
+
 /// Refuses another program's file; an empty file is anybody's.
 pub(crate) fn check_ours(connection: &Connection) -> Result<(), StoreFault> {
     let look = || -> rusqlite::Result<bool> {
@@ -85,10 +131,10 @@ pub(crate) fn prepare(connection: &mut Connection) -> Result<Option<StoreFault>,
         create(connection).map_err(|error| fault(&error))?;
     }
     // Whoever lost the race to create the file checks what the winner made.
-    let (mut version, readable_from) = version(connection).map_err(|error| fault(&error))?;
+    let (mut version, mut readable_from) = version(connection).map_err(|error| fault(&error))?;
     if version < SCHEMA {
         match upgrade(connection).map_err(|error| fault(&error)) {
-            Ok(upgraded) => version = upgraded,
+            Ok(upgraded) => (version, readable_from) = upgraded,
             // What is there can be read still.
             Err(fault) if matches!(fault.kind, FaultKind::ReadOnly | FaultKind::Full) => {
                 return Ok(Some(fault));
@@ -118,26 +164,31 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     if is_empty(&transaction)? {
         transaction.execute_batch(TABLES)?;
         transaction.execute_batch(JOB_TABLES)?;
+        transaction.execute_batch(PACK_TABLES)?;
         transaction.execute("INSERT INTO schema VALUES (?1, ?2)", [SCHEMA, READABLE_FROM])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.commit()
 }
 
-/// Adds what the file lacks, all of it or nothing, and gives the schema that it has then.
-fn upgrade(connection: &mut Connection) -> rusqlite::Result<i64> {
+/// Adds what the file lacks, all of it or nothing, and gives what the file says then.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<(i64, i64)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let (found, _) = version(&transaction)?;
     if found < SCHEMA {
-        transaction.execute_batch(JOB_TABLES)?;
+        if found < 2 {
+            transaction.execute_batch(JOB_TABLES)?;
+        }
+        transaction.execute_batch(PACK_TABLES)?;
         transaction.execute(
             "UPDATE schema SET version = ?1, readable_from = ?2",
             [SCHEMA, READABLE_FROM],
         )?;
     }
+    let found = version(&transaction)?;
     transaction.commit()?;
-    Ok(found.max(SCHEMA))
+    Ok(found)
 }
 
 /// The schema of the file, and the oldest one whose builds can read it.

@@ -28,7 +28,7 @@ pub(crate) fn parked(
     limit: usize,
 ) -> rusqlite::Result<Vec<ParkedJob>> {
     let mut query = connection.prepare_cached(
-        "SELECT run, pool, at_ms FROM job WHERE state = 3 AND run > ?1 ORDER BY run LIMIT ?2",
+        "SELECT run, pool, at_ms FROM job WHERE state = 3 AND run > ?1 ORDER BY run LIMIT ?2 | 0",
     )?;
     let rows = query.query_map(params![behind(after), page(limit)], |row| {
         Ok(ParkedJob { run: run(row, 0)?, pool: pool(row, 1)?, since_ms: since_ms(row, 2)? })
@@ -43,7 +43,7 @@ pub(crate) fn dead(
 ) -> rusqlite::Result<Vec<DeadJob>> {
     let mut query = connection.prepare_cached(
         "SELECT run, pool, at_ms, code, message FROM job
-         WHERE state = 4 AND run > ?1 ORDER BY run LIMIT ?2",
+         WHERE state = 4 AND run > ?1 ORDER BY run LIMIT ?2 | 0",
     )?;
     let rows = query.query_map(params![behind(after), page(limit)], |row| {
         Ok(DeadJob {

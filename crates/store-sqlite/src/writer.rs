@@ -112,7 +112,10 @@ impl Writer {
             tokio::select! {
                 biased;
                 first = queue.recv() => match first {
-                    Some(first) => self.settle_group(first, &mut queue),
+                    Some(first) => {
+                        self.settle_group(first, &mut queue);
+                        listener.forget();
+                    }
                     None => return,
                 },
                 () = listener.rung() => {}

@@ -207,11 +207,16 @@ fn a_run_whose_records_were_changed_is_rejected() {
     assert_eq!(reports[0]["chain"], serde_json::json!([]));
     assert!(reports[0]["records"].as_u64().unwrap() > 5);
     let store = rusqlite::Connection::open(world.beside("state/probity/probity.db")).unwrap();
-    let one = "SELECT bytes FROM record WHERE seq = 3";
-    let bytes: Vec<u8> = store.query_row(one, [], |row| row.get(0)).unwrap();
-    let changed = String::from_utf8(bytes).unwrap().replacen("\"at_ms\":1", "\"at_ms\":2", 1);
-    let put = "UPDATE record SET bytes = ?1 WHERE seq = 3";
-    assert_eq!(store.execute(put, [changed.as_bytes()]).unwrap(), 1);
+    let one = "SELECT pack.number, pack.bytes FROM part JOIN pack ON pack.number = part.pack
+               WHERE part.seq <= 3 ORDER BY part.seq DESC LIMIT 1";
+    let (number, mut bytes): (i64, Vec<u8>) =
+        store.query_row(one, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let find = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).rposition(|at| at == text);
+    let at = find(&bytes, b"\"seq\":3").unwrap();
+    let at = find(&bytes[..at], b"\"at_ms\":1").unwrap();
+    bytes[at + b"\"at_ms\":".len()] = b'2';
+    let put = "UPDATE pack SET bytes = ?1 WHERE number = ?2";
+    assert_eq!(store.execute(put, (bytes, number)).unwrap(), 1);
     drop(store);
     let ran = verify(&world, &[&run, "--json"]);
     assert_eq!(ran.code, 1, "{ran:?}");

@@ -4,11 +4,13 @@
 
 mod child;
 mod conformance;
+mod cost;
 mod crash;
 mod faults;
 mod file;
 mod group;
 mod measure;
+mod packs;
 mod processes;
 mod queue;
 mod upgrade;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use probity_core::RunId;
 use probity_store::{
-    Ask, Batch, Blobs, Enqueued, FaultKind, Job, Pool, Queue, QueueError, RunLog, read_run,
+    AppendError, Ask, Batch, Blobs, Enqueued, FaultKind, Job, LogState, Pool, Queue, QueueError,
+    RunLog, read_run,
 };
 use probity_store_sqlite::{Options, SqliteStore};
 use rusqlite::Connection;
@@ -39,8 +40,48 @@ const FIRST: &str = "
     INSERT INTO record VALUES (1, 0, CAST('a' AS BLOB)), (1, 1, CAST('b' AS BLOB));
 ";
 
+/// What the second schema added, with a blob and a job, and another run that is sealed.
+const SECOND: &str = "
+    CREATE TABLE job (
+        run TEXT NOT NULL PRIMARY KEY,
+        pool TEXT NOT NULL,
+        state INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        lease INTEGER NOT NULL,
+        epoch INTEGER NOT NULL,
+        deliveries INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        span_ms INTEGER NOT NULL,
+        code TEXT,
+        message TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX job_ready ON job (pool, place) WHERE state = 0;
+    CREATE INDEX job_time ON job (at_ms) WHERE state IN (1, 2);
+    CREATE INDEX job_parked ON job (run) WHERE state = 3;
+    CREATE INDEX job_dead ON job (run) WHERE state = 4;
+    CREATE TABLE ticket (
+        next INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO ticket VALUES (2);
+    UPDATE schema SET version = 2, readable_from = 1;
+    INSERT INTO job VALUES ('old', 'default', 0, 1, 0, 3, 0, 0, 0, NULL, NULL);
+    INSERT INTO run VALUES (2, 'over', 1, 1, 1700000000001);
+    INSERT INTO record VALUES (2, 0, CAST('c' AS BLOB));
+";
+
 fn first(path: &Path) {
     Connection::open(path).unwrap().execute_batch(FIRST).unwrap();
+}
+
+/// With a blob as the builds of that schema kept it.
+fn second(path: &Path, blob: &[u8]) -> probity_core::Digest {
+    first(path);
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(SECOND).unwrap();
+    let digest = probity_record::blob_digest(blob);
+    let insert = "INSERT INTO blob (digest, bytes) VALUES (?1, ?2)";
+    connection.execute(insert, (digest.as_bytes().as_slice(), blob)).unwrap();
+    digest
 }
 
 fn open(path: &Path) -> SqliteStore {
@@ -76,8 +117,8 @@ async fn a_file_of_the_first_schema_is_upgraded_in_place() {
     first(&path);
     for _ in 0..2 {
         let store = open(&path);
-        // Builds of the first schema read what this one writes, so the file still says 1.
-        assert_eq!(schema(&path), (2, 1));
+        // Builds before this schema would not see what this one writes.
+        assert_eq!(schema(&path), (3, 3));
         assert_eq!(read_run(&store, &old()).await.unwrap(), [b"a", b"b"]);
         assert_eq!(store.enqueue(job()).await, Ok(Enqueued::Added));
         let lease = store.lease(&ask()).await.unwrap().remove(0);
@@ -87,6 +128,60 @@ async fn a_file_of_the_first_schema_is_upgraded_in_place() {
     let store = open(&path);
     assert_eq!(store.append(&old(), 2, Batch::of(vec![b"c".to_vec()])).await, Ok(3));
     store.put(b"blob".to_vec()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_the_second_schema_keeps_what_it_has_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let digest = second(&path, b"content");
+    let over: RunId = "over".parse().unwrap();
+    let mut batch = Batch::of(vec![b"c".to_vec(), b"d".to_vec()]);
+    // One that is there already and one that is not.
+    assert_eq!(batch.add_blob(b"content".to_vec()), digest);
+    let other = batch.add_blob(b"other".to_vec());
+    {
+        let store = open(&path);
+        assert_eq!(schema(&path), (3, 3));
+        assert_eq!(store.append(&old(), 2, batch).await, Ok(4));
+        let refused = store.append(&over, 1, Batch::of(vec![b"d".to_vec()])).await;
+        assert_eq!(refused, Err(AppendError::Sealed { len: 1 }));
+        let refused = store.append(&old(), 2, Batch::of(vec![b"e".to_vec()])).await;
+        assert_eq!(refused, Err(AppendError::Conflict { expected: 2, actual: 4 }));
+    }
+    let store = open(&path);
+    assert_eq!(read_run(&store, &old()).await.unwrap(), [b"a", b"b", b"c", b"d"]);
+    assert_eq!(store.read(&old(), 1, 2).await.unwrap(), [b"b", b"c"]);
+    assert_eq!(store.read(&old(), 3, 2).await.unwrap(), [b"d"]);
+    assert_eq!(store.get(&digest, 100).await, Ok(Some(b"content".to_vec())));
+    assert_eq!(store.get(&other, 100).await, Ok(Some(b"other".to_vec())));
+    let kept: i64 = Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM place)", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(kept, 2, "no blob is kept twice");
+    let list = store.list(None, 10).await.unwrap();
+    let list: Vec<_> = list.iter().map(|run| (run.run.as_str(), run.state)).collect();
+    let state = |len, sealed| LogState { len, sealed };
+    assert_eq!(list, [("over", state(1, true)), ("old", state(4, false))]);
+    assert_eq!(store.lease(&ask()).await.unwrap().remove(0).epoch, 4);
+}
+
+#[tokio::test]
+async fn a_process_of_an_older_build_that_has_the_file_open_writes_no_more_after_the_upgrade() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    second(&path, b"content");
+    let older = Connection::open(&path).unwrap();
+    let find = "SELECT number, len, sealed FROM run WHERE id = ?1";
+    older.prepare_cached(find).unwrap().exists(["old"]).unwrap();
+    assert_eq!(open(&path).append(&old(), 2, Batch::of(vec![b"c".to_vec()])).await, Ok(3));
+    // What an append of those builds begins with.
+    older.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let found = older.prepare_cached(find).and_then(|mut query| query.exists(["old"]));
+    assert!(found.is_err(), "{found:?}");
 }
 
 #[test]
@@ -103,7 +198,9 @@ fn an_upgraded_file_and_a_new_one_have_the_same_tables() {
         rows.map(|row| row.unwrap()).collect()
     };
     first(&folder.path().join("old.db"));
+    second(&folder.path().join("less-old.db"), b"content");
     assert_eq!(tables("old.db"), tables("new.db"));
+    assert_eq!(tables("less-old.db"), tables("new.db"));
 }
 
 #[test]
@@ -117,7 +214,7 @@ fn many_that_upgrade_one_file_at_once_upgrade_it_once() {
                 scope.spawn(|| drop(open(&path)));
             }
         });
-        assert_eq!(schema(&path), (2, 1));
+        assert_eq!(schema(&path), (3, 3));
         let tickets: i64 = Connection::open(&path)
             .unwrap()
             .query_row("SELECT count(*) FROM ticket", [], |row| row.get(0))
@@ -153,7 +250,7 @@ async fn jobs_of_a_newer_schema_are_read_if_it_says_so_and_never_changed() {
     let path = folder.path().join("store.db");
     assert_eq!(open(&path).enqueue(job()).await, Ok(Enqueued::Added));
     let edit = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-    edit("UPDATE schema SET version = 3");
+    edit("UPDATE schema SET version = 4");
     let store = open(&path);
     assert!(store.standing(&old()).await.unwrap().is_some());
     for refused in [store.enqueue(job()).await.map(drop), store.lease(&ask()).await.map(drop)] {
@@ -161,7 +258,7 @@ async fn jobs_of_a_newer_schema_are_read_if_it_says_so_and_never_changed() {
         assert_eq!(fault.kind, FaultKind::Newer);
     }
     drop(store);
-    edit("UPDATE schema SET readable_from = 3");
+    edit("UPDATE schema SET readable_from = 4");
     let fault = SqliteStore::open(&path, Options::default()).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Newer);
 }
