@@ -1,0 +1,22 @@
+//! Drives workflow runs on a store.
+//!
+//! A [`Conductor`] holds one task for every run that it drives. Whatever reaches a run becomes a step of
+//! [`probity_workflow`]; the step is appended to the run's log, and only then is anybody told of it and
+//! anything done that it asks for. So a run goes on after a crash where its log ends, in this process or
+//! in another one.
+
+mod conductor;
+mod definitions;
+mod delegations;
+mod error;
+mod follower;
+mod fork;
+mod options;
+
+pub use conductor::{Begun, Conductor, Page, Recovered};
+pub use definitions::{DefinitionDiffers, Definitions};
+pub use delegations::{Delegations, DelegationsError, Ended, Job};
+pub use error::ConductError;
+pub use follower::Follower;
+pub use fork::{Fork, InvalidFork};
+pub use options::ConductorOptions;

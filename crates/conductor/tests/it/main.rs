@@ -1,0 +1,1 @@
+//! The conductor through its public face.
