@@ -26,6 +26,7 @@ mod append;
 mod bell;
 mod clock;
 mod fault;
+mod files;
 mod held;
 mod inspect;
 mod jobs;

@@ -11,6 +11,7 @@ use crate::append::{append, put_blob};
 use crate::bell::Bell;
 use crate::clock::Moment;
 use crate::fault::fault;
+use crate::files::Files;
 use crate::held::Held;
 use crate::jobs::Jobs;
 use crate::request::{Asked, Change, Request};
@@ -29,6 +30,7 @@ pub(crate) struct Writer {
     /// Counts commits, of other processes as far as they are noticed too, so that followers wake.
     pub(super) committed: watch::Sender<u64>,
     pub(super) bell: Bell,
+    files: Files,
     pub(super) lease_ttl: Duration,
     /// Leases that this store gave.
     pub(super) held: Held,
@@ -89,11 +91,13 @@ impl Writer {
         lease_ttl: Duration,
     ) -> Self {
         let bell = Bell::of(connection.path());
+        let files = Files::of(connection.path());
         Self {
             connection,
             refusal,
             committed,
             bell,
+            files,
             lease_ttl,
             held: Held::default(),
             asks: Vec::new(),
@@ -255,6 +259,7 @@ impl Writer {
         if let Some(refusal) = self.refusal.clone() {
             return Err(Failure { fault: refusal, at_commit: false });
         }
+        self.check_files(false)?;
         let before = |error: rusqlite::Error| Failure { fault: fault(&error), at_commit: false };
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(before)?;
@@ -279,6 +284,7 @@ impl Writer {
             let at_commit = fault.kind != FaultKind::Full;
             Failure { fault, at_commit }
         })?;
+        self.check_files(true)?;
         if with_asks {
             self.unclaimed.clear();
         }
@@ -286,6 +292,16 @@ impl Writer {
             self.latest_ms = now.wall_ms;
         }
         Ok(done)
+    }
+
+    fn check_files(&self, at_commit: bool) -> Result<(), Failure> {
+        self.files.check().map_err(|fault| {
+            // On closing, what is in a write-ahead log that nobody else has would go into a file that
+            // others have written since.
+            let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            drop(self.connection.set_db_config(keep, true));
+            Failure { fault, at_commit }
+        })
     }
 }
 

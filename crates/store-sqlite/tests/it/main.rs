@@ -8,6 +8,7 @@ mod cost;
 mod crash;
 mod faults;
 mod file;
+mod files;
 mod group;
 mod measure;
 mod packs;
