@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::audit::lines;
 use crate::decision::{as_is, decide};
-use crate::world::{HONEST, REPENTANT, Ran, World};
+use crate::world::{HONEST, REPENTANT, Ran, World, alter};
 
 const KEYS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/keys");
 
@@ -77,10 +77,8 @@ fn a_run_is_audited_by_its_id_with_its_content() {
 #[test]
 fn a_run_whose_content_was_changed_in_the_store_is_not_valid() {
     let world = ran();
-    let store = rusqlite::Connection::open(world.beside("state/probity/probity.db")).unwrap();
-    let changed = store.execute("UPDATE blob SET bytes = CAST('x' AS BLOB)", []).unwrap();
-    assert!(changed > 0);
-    drop(store);
+    let store = world.beside("state/probity/probity.db");
+    assert!(alter(&store, "Done.", "Gone.") > 0);
     let ran = audit(&world, &["it", "--json"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     let ran = export(&world, "it", "out.probity", &["--json"]);

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use probity::record::read_jsonl;
 
-use crate::world::{HONEST, LIAR, Ran, World};
+use crate::world::{HONEST, LIAR, Ran, World, alter};
 
 #[test]
 fn the_list_is_newest_first_and_an_empty_one_makes_no_store() {
@@ -145,13 +145,7 @@ fn a_damaged_log_is_exported_all_the_same_and_said_to_be_damaged() {
     let world = World::new();
     let store = format!("sqlite:{}", world.beside("it.db").display());
     world.gate(&HONEST, &["--id", "it", "--store", &store]);
-    let database = rusqlite::Connection::open(world.beside("it.db")).unwrap();
-    let changed = database.execute(
-        "update record set bytes = cast(replace(cast(bytes as text), 'verified', 'rejected') as blob)",
-        [],
-    );
-    assert!(changed.unwrap() > 0);
-    drop(database);
+    assert!(alter(&world.beside("it.db"), "verified", "rejected") > 0);
     let export = world.probity(["log", "export", "it", "--store", &store]);
     assert_eq!(export.code, 74, "{export:?}");
     assert!(export.stderr.contains("the log is damaged"), "{export:?}");

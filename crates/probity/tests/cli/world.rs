@@ -148,6 +148,30 @@ impl From<Output> for Ran {
     }
 }
 
+/// Puts a text of the same length in the place of another one, wherever a store keeps it. Says in how many
+/// rows it was.
+pub(crate) fn alter(store: &Path, from: &str, to: &str) -> usize {
+    assert_eq!(from.len(), to.len());
+    let store = rusqlite::Connection::open(store).unwrap();
+    let mut read = store.prepare("SELECT number, bytes FROM pack").unwrap();
+    let rows = read.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let rows: Vec<(i64, Vec<u8>)> = rows.map(|row| row.unwrap()).collect();
+    let mut changed = 0;
+    for (number, mut bytes) in rows {
+        let before = bytes.clone();
+        for at in 0..bytes.len().saturating_sub(from.len() - 1) {
+            if bytes[at..].starts_with(from.as_bytes()) {
+                bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+            }
+        }
+        if bytes != before {
+            let put = "UPDATE pack SET bytes = ?1 WHERE number = ?2";
+            changed += store.execute(put, (bytes, number)).unwrap();
+        }
+    }
+    changed
+}
+
 /// Makes a file that the system will run.
 pub(crate) fn make_executable(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt as _;
