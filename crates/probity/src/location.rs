@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use probity_sandbox::Launcher;
 use probity_script::WorkerProgram;
-use probity_store::{MemoryStore, Store, StoreFault, WorkStore};
+use probity_store::{FaultKind, MemoryStore, Store, StoreFault, WorkStore};
 use probity_store_nats::{ConnectError, NatsOptions, NatsStore};
 use probity_store_sqlite::{Options, SqliteStore};
+use rustix::fs::Access;
 
 /// A store that runs are kept in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +97,17 @@ impl StoreUrl {
         }
     }
 
+    /// The same store, from wherever the command that reads this is run.
+    #[must_use]
+    pub fn absolute(&self) -> Self {
+        match self {
+            Self::Sqlite(path) => {
+                Self::Sqlite(std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+            }
+            other => other.clone(),
+        }
+    }
+
     /// The default: `probity.db` in the state folder of the user, out of the way of workspaces, so
     /// that a delegate does not come across the record of what it did.
     ///
@@ -150,12 +162,36 @@ impl StoreUrl {
                     options.lease_ttl_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
                 }
                 let store = SqliteStore::open(path, options);
-                let failed = |fault| StoreError::Open { path: path.clone(), fault };
+                let failed =
+                    |fault| StoreError::Open { path: path.clone(), fault: explained(path, fault) };
                 Ok(Arc::new(store.map_err(failed)?))
             }
             Self::Nats(_) => Err(StoreError::Remote { label: self.label() }),
         }
     }
+}
+
+/// The fault by what the file system says, where the file's own driver cannot tell it: on a read-only or
+/// a full one, it is the files beside the database that cannot be made.
+fn explained(path: &Path, fault: StoreFault) -> StoreFault {
+    if !matches!(fault.kind, FaultKind::CannotOpen | FaultKind::Io) {
+        return fault;
+    }
+    // Asked of the names: a file that is opened and closed besides loses its locks.
+    let may = |path: &Path, access| rustix::fs::access(path, access).is_ok();
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let is_readable = may(path, Access::READ_OK) && may(folder, Access::EXEC_OK);
+    if is_readable && !(may(path, Access::WRITE_OK) && may(folder, Access::WRITE_OK)) {
+        return StoreFault::new(FaultKind::ReadOnly, fault.detail);
+    }
+    let is_full = rustix::fs::statvfs(folder).is_ok_and(|about| about.f_bavail == 0);
+    if is_full && may(path, Access::WRITE_OK) {
+        return StoreFault::new(FaultKind::Full, fault.detail);
+    }
+    fault
 }
 
 /// The list of what may run from repositories; in the configuration folder of the user.

@@ -82,8 +82,8 @@ pub struct Request {
     /// Whether a delegate that ends with a failure has made a claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_delegate_error: Option<OnError>,
-    /// Wall time of one attempt.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Wall time of one attempt, up to 30 days.
+    #[serde(deserialize_with = "millis::long", skip_serializing_if = "Option::is_none")]
     pub attempt_timeout: Option<Millis>,
     /// What the project was trusted as when the run was submitted: a worker that finds another does not
     /// begin. Set by `probity submit`, whatever a request says.
@@ -140,8 +140,8 @@ pub struct Request {
     /// How submissions become attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counting: Option<CountingMode>,
-    /// Wall time of the whole run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Wall time of the whole run, up to 30 days.
+    #[serde(deserialize_with = "millis::long", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
     /// Model tokens across all attempts, as far as the delegate reports them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ pub(super) use answer::{about, approval, decision, not_waiting, refused};
 pub(super) use list::timestamp;
 
 use super::args::{LogArgs, LogCommand, StoreArgs};
-use super::present::{self, Asked, Asks, Reader};
+use super::present::{self, Asked, Beside, Reader, StoppedBy};
 use super::run::{recorded, store_url};
 use super::{CliError, EXIT_STOPPED};
 use crate::location::{Programs, StoreUrl};
@@ -86,6 +86,20 @@ pub(super) async fn open_existing_work(args: &StoreArgs) -> Result<Arc<dyn WorkS
     }
 }
 
+/// Opens a store to read what is in it and what will be: the user's is made where there is none.
+///
+/// # Errors
+/// As [`open_existing`].
+pub(super) async fn open_to_follow(
+    args: &StoreArgs,
+    url: &StoreUrl,
+) -> Result<Arc<dyn WorkStore>, CliError> {
+    match args.store {
+        Some(_) => open_existing_work(args).await,
+        None => Ok(url.open_shared().await?),
+    }
+}
+
 /// The run that a text means: its id, the start of it that no other run shares, or `last` for the
 /// newest.
 ///
@@ -130,8 +144,8 @@ pub(super) async fn resolve_run(store: &dyn Store, text: &str) -> Result<RunId, 
 struct Shown<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asks: Option<&'a Asks>,
+    #[serde(flatten)]
+    beside: Beside<'a>,
 }
 
 async fn show(
@@ -149,10 +163,11 @@ async fn show(
         let prepared = recorded(store, run, programs).await;
         asked = prepared.map_or_else(|_| Asked::default(), |prepared| Asked::of(&prepared.plan));
     }
-    let asks = asked.by(&report);
+    let stopped_by = StoppedBy::of(store, &report).await?;
+    let beside = Beside { asks: asked.by(&report), stopped_by: stopped_by.as_ref() };
     match json {
-        true => present::json(&Shown { report: &report, asks })?,
-        false => present::whole_report(&report, asks)?,
+        true => present::json(&Shown { report: &report, beside })?,
+        false => present::whole_report(&report, &beside)?,
     }
     Ok(0)
 }

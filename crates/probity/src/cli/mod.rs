@@ -25,6 +25,7 @@ mod progress;
 mod recheck;
 mod resume;
 mod run;
+mod signals;
 mod source;
 mod stored;
 mod submit;

@@ -1,5 +1,7 @@
 //! `probity cancel`, `probity steer`: what is said to a run by whoever does not drive it.
 
+use std::io::ErrorKind;
+
 use probity_core::RunId;
 use probity_engine::Post;
 use probity_worker::{Fleet, FleetError};
@@ -8,9 +10,13 @@ use serde::Serialize;
 use super::args::{CancelArgs, SteerArgs};
 use super::log::{refused, resolve_run};
 use super::run::require_name;
+use super::source::read_bytes;
 use super::submit::fleet_of;
 use super::watch::{Watching, watch_run};
 use super::{CliError, present};
+
+/// The longest text that a run keeps in full, in bytes.
+const MAX_SAID_BYTES: usize = 64 * 1024;
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -28,6 +34,7 @@ pub(super) struct Told<'a> {
 /// [`CliError`] if there is no such run, or it has ended.
 pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
     require_name(&args.by)?;
+    require_short("the reason", &args.reason)?;
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
     let post = Post::Cancel { by: args.by.clone(), text: args.reason.clone() };
@@ -45,14 +52,49 @@ pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
 /// [`CliError`] if there is no such run, or it has ended.
 pub(super) async fn steer(args: &SteerArgs) -> Result<u8, CliError> {
     require_name(&args.by)?;
-    if args.text.trim().is_empty() {
-        return Err(CliError::Usage("there is nothing to say; write it behind the run".to_owned()));
+    let text = match args.text.as_str() {
+        "-" => read_said()?,
+        text => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(CliError::Usage(
+            "there is nothing to say; write it behind the run, or - to read it from standard input"
+                .to_owned(),
+        ));
     }
+    require_short("the text", &text)?;
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
-    let post = Post::Steer { by: args.by.clone(), text: args.text.clone() };
+    let post = Post::Steer { by: args.by.clone(), text };
     let told = say(&fleet, &run, &post).await?;
     tell(&told, "was told", args.json)
+}
+
+/// What standard input says, in full.
+fn read_said() -> Result<String, CliError> {
+    let failed = |source| CliError::Io { what: "read standard input", source };
+    let bytes = match read_bytes(&mut std::io::stdin().lock(), MAX_SAID_BYTES) {
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(too_long("the text")),
+        read => read.map_err(failed)?,
+    };
+    String::from_utf8(bytes)
+        .map_err(|_| CliError::Usage("what standard input says is not UTF-8".to_owned()))
+}
+
+/// # Errors
+/// [`CliError::Usage`] for a text of which a run would keep a part only.
+fn require_short(what: &str, text: &str) -> Result<(), CliError> {
+    match text.len() > MAX_SAID_BYTES {
+        true => Err(too_long(what)),
+        false => Ok(()),
+    }
+}
+
+fn too_long(what: &str) -> CliError {
+    CliError::Usage(format!(
+        "{what} is longer than {MAX_SAID_BYTES} bytes; put the material into a file of the workspace \
+         and name it"
+    ))
 }
 
 /// Appends what is said, and has a worker look at the run unless somebody drives it without the queue.

@@ -1,9 +1,12 @@
 //! What people read on standard output, and what scripts read there.
 
 mod asked;
+mod beside;
 mod run;
+mod stopped_by;
 mod style;
 mod text;
+mod why;
 
 use std::io::{self, Write as _};
 
@@ -13,9 +16,12 @@ use serde::Serialize;
 use super::CliError;
 
 pub(super) use asked::{Asked, Asks};
-pub(super) use run::{Detail, wants_approval};
+pub(super) use beside::Beside;
+pub(super) use run::Detail;
+pub(super) use stopped_by::StoppedBy;
 pub(super) use style::{Style, Tone};
-pub(super) use text::{block, line};
+pub(super) use text::{block, count, hides, line};
+pub(super) use why::wants_approval;
 
 /// Whoever reads standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,36 +43,35 @@ pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
     print(&bytes).map(drop)
 }
 
-/// Prints what a run came to, and beside it, on standard error, what else there is to know. `asks`
-/// says whom it waits for.
+/// Prints what a run came to, and beside it, on standard error, what else there is to know.
 ///
 /// # Errors
 /// [`CliError::Io`] if standard output cannot be written.
 pub(super) fn report(
     report: &Report,
-    asks: Option<&Asks>,
+    beside: &Beside<'_>,
     warnings: &[String],
 ) -> Result<(), CliError> {
-    print_report(report, asks, Detail::Brief, warnings)
+    print_report(report, beside, Detail::Brief, warnings)
 }
 
 /// Prints a run with everything that was observed.
 ///
 /// # Errors
 /// [`CliError::Io`] if standard output cannot be written.
-pub(super) fn whole_report(report: &Report, asks: Option<&Asks>) -> Result<(), CliError> {
-    print_report(report, asks, Detail::Full, &[])
+pub(super) fn whole_report(report: &Report, beside: &Beside<'_>) -> Result<(), CliError> {
+    print_report(report, beside, Detail::Full, &[])
 }
 
 fn print_report(
     report: &Report,
-    asks: Option<&Asks>,
+    beside: &Beside<'_>,
     detail: Detail,
     warnings: &[String],
 ) -> Result<(), CliError> {
     warnings.iter().for_each(|warning| warn(warning));
-    print(run::render(report, asks, Style::of_stdout(), detail).as_bytes())?;
-    if let Some(next) = run::next_step(report, asks) {
+    print(run::render(report, beside, Style::of_stdout(), detail).as_bytes())?;
+    if let Some(next) = run::next_step(report, beside) {
         note(&format!("next: {next}"));
     }
     Ok(())

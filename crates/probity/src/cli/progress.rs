@@ -12,6 +12,7 @@ use probity_core::{
 use probity_engine::{Plan, Watch};
 
 use super::log::timestamp;
+use super::present::count;
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -114,8 +115,9 @@ impl State {
                 self.checks.clone_from(checks);
                 self.hooks.clone_from(hooks);
                 self.max_attempts = policy.max_attempts;
-                let (checks, attempts) = (count(checks.len(), "check"), policy.max_attempts);
-                Some(format!("run {run}: {checks}, at most {attempts} attempts"))
+                let checks = u64::try_from(checks.len()).unwrap_or(u64::MAX);
+                let attempts = count(policy.max_attempts.into(), "attempt");
+                Some(format!("run {run}: {}, at most {attempts}", count(checks, "check")))
             }
             Event::CheckRed {
                 check, discrimination: Discrimination::NonDiscriminating, ..
@@ -146,7 +148,7 @@ impl State {
             Event::CancelRequested { .. } => Some("asked to stop".to_owned()),
             Event::Steered { .. } => Some("something is said to the delegate".to_owned()),
             Event::RunResumed { interruptions } => {
-                let times = count(usize::try_from(*interruptions).unwrap_or(0), "interruption");
+                let times = count((*interruptions).into(), "interruption");
                 Some(format!("taken up again after {times}"))
             }
             Event::HookAnswered { hook, decision, .. } => self.hooked(*hook, decision),
@@ -292,12 +294,5 @@ pub(super) fn said(finding: &Finding) -> String {
             };
             format!("{verdict} [{code}]")
         }
-    }
-}
-
-fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
     }
 }

@@ -17,13 +17,17 @@ use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
 use super::own_store::leave_out;
-use super::present::{Asked as Humans, Asks};
+use super::present::{Asked as Humans, Beside, StoppedBy, hides};
 use super::progress::Progress;
+use super::signals::Signals;
 use super::source::{read_text, refuse_irregular};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
 use crate::request::{Acp, Chat, yaml};
 use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
+
+/// The longest name of somebody who answers, in characters: that of a human check.
+const MAX_NAME_CHARS: usize = 128;
 
 /// Runs a delegate under the gate, or takes an interrupted run up again.
 ///
@@ -100,8 +104,8 @@ struct Printed<'a> {
     report: &'a Report,
     #[serde(flatten)]
     output: &'a Output,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asks: Option<&'a Asks>,
+    #[serde(flatten)]
+    beside: Beside<'a>,
 }
 
 impl Output {
@@ -124,11 +128,12 @@ pub(super) async fn finish(
     args: &CheckingArgs,
 ) -> Result<u8, CliError> {
     let report = Report::read(store, run).await?;
-    let asks = output.asked.by(&report);
+    let stopped_by = StoppedBy::of(store, &report).await?;
+    let beside = Beside { asks: output.asked.by(&report), stopped_by: stopped_by.as_ref() };
     if args.json {
-        present::json(&Printed { report: &report, output, asks })?;
+        present::json(&Printed { report: &report, output, beside })?;
     } else {
-        present::report(&report, asks, &output.warnings)?;
+        present::report(&report, &beside, &output.warnings)?;
     }
     Ok(match report.outcome {
         Some(Outcome::Unverified) if args.allow_unverified => 0,
@@ -160,23 +165,12 @@ pub(super) fn store_url(args: &StoreArgs) -> Result<StoreUrl, CliError> {
 pub(super) fn cancel_on_signal() -> CancellationToken {
     let token = CancellationToken::new();
     let cancel = token.clone();
+    let Ok(mut told) = Signals::new() else { return token };
     tokio::spawn(async move {
-        use tokio::signal::unix::{SignalKind, signal};
-        let terminate = signal(SignalKind::terminate());
-        let (Ok(mut terminate), Ok(mut hang_up)) = (terminate, signal(SignalKind::hangup())) else {
-            return;
-        };
-        for is_first in [true, false] {
-            tokio::select! {
-                interrupted = tokio::signal::ctrl_c() => if interrupted.is_err() { return },
-                _ = terminate.recv() => {}
-                _ = hang_up.recv() => {}
-            }
-            if is_first {
-                cancel.cancel();
-            }
-        }
-        std::process::exit(130);
+        told.next().await;
+        cancel.cancel();
+        told.next().await;
+        std::process::exit(i32::from(super::EXIT_INTERRUPTED));
     });
     token
 }
@@ -355,12 +349,18 @@ pub(super) async fn recorded(
 }
 
 /// # Errors
-/// [`CliError::Usage`] for a blank name.
+/// [`CliError::Usage`] for a name that is blank, too long, or not all seen where it is shown.
 pub(super) fn require_name(by: &str) -> Result<(), CliError> {
-    match by.trim() {
-        "" => Err(CliError::Usage("--by must name who answers".to_owned())),
-        _ => Ok(()),
-    }
+    let wrong = if by.trim().is_empty() {
+        "is blank".to_owned()
+    } else if by.chars().count() > MAX_NAME_CHARS {
+        format!("is longer than {MAX_NAME_CHARS} characters")
+    } else if hides(by) {
+        format!("has a character in it that is not seen, or moves text: `{by}`")
+    } else {
+        return Ok(());
+    };
+    Err(CliError::Usage(format!("--by must name who says this; the name {wrong}")))
 }
 
 pub(super) fn parse_answer(text: &str) -> Result<Answer, CliError> {

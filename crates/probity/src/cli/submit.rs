@@ -104,7 +104,7 @@ pub(super) fn worker_line(url: &StoreUrl, pool: &str) -> String {
         StoreUrl::Nats(_) => " --store nats://...".to_owned(),
         url if StoreUrl::of_user().is_ok_and(|of_user| of_user == *url) => String::new(),
         url => {
-            let label = url.label();
+            let label = url.absolute().label();
             let label = shlex::try_quote(&label).map_or_else(|_| "STORE".to_owned(), Into::into);
             format!(" --store {label}")
         }

@@ -13,7 +13,7 @@ use probity_worker::FleetError;
 use tokio::time::Instant;
 
 use super::args::{CheckingArgs, WatchArgs};
-use super::log::{open_existing_work, resolve_run};
+use super::log::{open_existing_work, open_to_follow, resolve_run};
 use super::present::{self, Reader};
 use super::progress::Progress;
 use super::run::{Output, finish, recorded};
@@ -46,12 +46,13 @@ pub(super) struct Watching {
 /// # Errors
 /// [`CliError`] if there is no such store or run, or it cannot be read.
 pub(super) async fn watch(args: &WatchArgs, programs: &Programs) -> Result<u8, CliError> {
-    shared_url(&args.store)?;
-    let store = open_existing_work(&args.store).await?;
+    let url = shared_url(&args.store)?;
     let timeout = args.timeout.map(Millis::get).map(Duration::from_millis);
     let Some(run) = &args.run else {
+        let store = open_to_follow(&args.store, &url).await?;
         return bounded(timeout, 0, all(store.as_ref(), args.json)).await;
     };
+    let store = open_existing_work(&args.store).await?;
     let run = resolve_run(store.as_ref(), run).await?;
     let watching = Watching { timeout, json: args.json, allow_unverified: args.allow_unverified };
     // Whom a human check asks stands in the request; where that cannot be prepared here, the check's
@@ -223,6 +224,11 @@ async fn all(store: &dyn Store, json: bool) -> Result<u8, CliError> {
             }
         }
         followed.retain(|run, _| listed.iter().any(|summary| summary.run == *run));
+        if is_first {
+            present::note(
+                "following every run from here on; Ctrl-C ends the watching, not the runs",
+            );
+        }
         is_first = false;
         tokio::time::sleep_until(began + LOOK_EVERY).await;
     }

@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::args::WorkerArgs;
-use super::present::{self, line};
+use super::present::{self, count, line};
+use super::signals::Signals;
 use super::submit::shared_url;
 use super::{CliError, EXIT_INTERRUPTED};
 use crate::RecordedPlanner;
@@ -43,10 +44,13 @@ pub(super) async fn worker(args: &WorkerArgs, programs: Programs) -> Result<u8, 
     };
     let store = url.open_leasing(lease).await?;
     let options = options(args, name);
+    // Before anybody is told that there is a worker, who may stop it then.
+    let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
+    let signals =
+        Signals::new().map_err(|source| CliError::Io { what: "listen to signals", source })?;
+    listen(signals, drain.clone(), stop.clone());
     announce(args, &url, &options, store.lease_ttl())?;
     let watch = Arc::new(Told::new(args.json));
-    let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
-    listen(drain.clone(), stop.clone());
     let tally = work(&store, programs, options, args, &watch, &drain, &stop).await;
     summary(&tally, args.json)?;
     Ok(if watch.state().buried > 0 { EXIT_BURIED } else { 0 })
@@ -125,7 +129,8 @@ fn announce(
 ) -> Result<(), CliError> {
     let pools: Vec<&str> = options.pools.iter().map(Pool::as_str).collect();
     let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
-    let (worker, store, version) = (&options.worker, url.label(), env!("CARGO_PKG_VERSION"));
+    let (worker, store, version) =
+        (&options.worker, url.absolute().label(), env!("CARGO_PKG_VERSION"));
     if args.json {
         return present::json(&serde_json::json!({
             "event": "started", "worker": worker, "store": store, "pools": pools,
@@ -133,10 +138,10 @@ fn announce(
         }));
     }
     present::note(&format!(
-        "worker {worker}: store {store}, pools {}, at most {} runs at once, leases of {lease_ms} ms, \
+        "worker {worker}: store {store}, pools {}, at most {} at once, leases of {lease_ms} ms, \
          probity {version}",
         pools.join(", "),
-        options.concurrency
+        count(u64::try_from(options.concurrency).unwrap_or(u64::MAX), "run")
     ));
     Ok(())
 }
@@ -146,39 +151,28 @@ fn summary(tally: &Tally, json: bool) -> Result<(), CliError> {
         return present::json(&serde_json::json!({"event": "ended", "tally": tally}));
     }
     let Tally { leased, ended, left, failed, buried, lost, .. } = tally;
+    let (leased, ended, lost) =
+        (count(*leased, "lease"), count(*ended, "run"), count(*lost, "lease"));
     present::note(&format!(
-        "ended: {leased} leases, {ended} runs ended, {left} left, {failed} to be tried again, \
-         {buried} buried, {lost} leases lost"
+        "ended: {leased}, {ended} ended, {left} left, {failed} to be tried again, {buried} buried, \
+         {lost} lost"
     ));
     Ok(())
 }
 
 /// The first signal drains, the second one lets go, the third one ends the process.
-fn listen(drain: CancellationToken, stop: CancellationToken) {
+fn listen(mut told: Signals, drain: CancellationToken, stop: CancellationToken) {
     tokio::spawn(async move {
-        use tokio::signal::unix::{SignalKind, signal};
-        let terminate = signal(SignalKind::terminate());
-        let (Ok(mut terminate), Ok(mut hang_up)) = (terminate, signal(SignalKind::hangup())) else {
-            return;
-        };
-        for told in [
-            "draining: nothing new is taken; once more lets go of the runs in hand",
-            "letting go of the runs in hand; once more ends the process",
-            "",
-        ] {
-            tokio::select! {
-                biased;
-                interrupted = tokio::signal::ctrl_c() => if interrupted.is_err() { return },
-                _ = terminate.recv() => {}
-                _ = hang_up.recv() => {}
-            }
-            present::note(told);
-            match drain.is_cancelled() {
-                false => drain.cancel(),
-                true if !stop.is_cancelled() => stop.cancel(),
-                true => std::process::exit(i32::from(EXIT_INTERRUPTED)),
-            }
+        told.next().await;
+        // A worker that ends by itself drains already.
+        if !drain.is_cancelled() {
+            present::note("draining: nothing new is taken; once more lets go of the runs in hand");
+            drain.cancel();
+            told.next().await;
         }
+        present::note("letting go of the runs in hand; once more ends the process");
+        stop.cancel();
+        told.next().await;
         std::process::exit(i32::from(EXIT_INTERRUPTED));
     });
 }
@@ -285,6 +279,7 @@ fn said(event: &WorkerEvent) -> String {
         WorkerEvent::StoreTrouble { code, message } => {
             format!("store trouble [{code}]: {}", line(message))
         }
+        WorkerEvent::Swept { woken: 1 } => "1 parked run is looked at again".to_owned(),
         WorkerEvent::Swept { woken } => format!("{woken} parked runs are looked at again"),
         other => format!("{other:?}"),
     }

@@ -74,7 +74,7 @@ impl Builder<'_> {
         if let Some(acp) = &spec.acp {
             let acp: Acp = serde_json::from_value(Value::Object(acp.clone()))
                 .map_err(|error| wrong("acp", error))?;
-            return agent(&acp, None, &self.workspace, self.programs);
+            return agent(&acp, DEFAULT_TIMEOUT_MS, &self.workspace, self.programs);
         }
         let format = spec.format.as_deref().map(|word| serde_json::from_value(word.into()));
         let format: Option<Format> = format.transpose().map_err(|error| wrong("format", error))?;

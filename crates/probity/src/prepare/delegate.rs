@@ -57,7 +57,7 @@ impl Seat {
             }
             (false, None, Some(acp)) => {
                 refuse_command_keys(request)?;
-                agent(acp, request.attempt_timeout, workspace, programs).map(Self::Taken)
+                agent(acp, attempt_ms(request), workspace, programs).map(Self::Taken)
             }
             (_, Some(chat), _) if chat.endpoint.is_none() => {
                 let key = chat.keys().into_iter().next().unwrap_or_else(|| "chat".to_owned());
@@ -95,6 +95,13 @@ impl Seat {
     }
 }
 
+/// How long one attempt of a program may take. A run that was given more than the default is not cut at
+/// the default.
+fn attempt_ms(request: &Request) -> u64 {
+    let of_run = request.timeout.map_or(0, Millis::get);
+    request.attempt_timeout.map_or(DEFAULT_TIMEOUT_MS.max(of_run), Millis::get)
+}
+
 /// A delegate that is a command.
 pub(super) fn command(
     request: &Request,
@@ -108,7 +115,7 @@ pub(super) fn command(
         resume: request.resume.clone().filter(|_| is_usual),
         format: format.unwrap_or_default(),
         on_error: request.on_delegate_error.unwrap_or_default(),
-        timeout_ms: request.attempt_timeout.map_or(DEFAULT_TIMEOUT_MS, Millis::get),
+        timeout_ms: attempt_ms(request),
         ..CommandConfig::new(argv.iter().cloned())
     };
     let delegate = CommandDelegate::new(config, workspace.root(), programs.launcher.clone())
@@ -119,15 +126,13 @@ pub(super) fn command(
 /// A delegate that speaks the Agent Client Protocol.
 pub(super) fn agent(
     acp: &Acp,
-    timeout: Option<Millis>,
+    timeout_ms: u64,
     workspace: &Workspace,
     programs: &Programs,
 ) -> Result<Arc<dyn Delegate>, PrepareError> {
     let failed = |detail: String| PrepareError::Delegate(detail);
     let mut config = acp.config().map_err(|error| failed(format!("`permissions`: {error}")))?;
-    if let Some(timeout) = timeout {
-        config.timeout_ms = timeout.get();
-    }
+    config.timeout_ms = timeout_ms;
     let delegate = AcpDelegate::new(config, workspace.root(), programs.launcher.clone())
         .map_err(|error| failed(format!("`acp`: {error}")))?;
     Ok(Arc::new(delegate))

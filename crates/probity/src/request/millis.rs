@@ -24,10 +24,8 @@ impl Millis {
     /// # Errors
     /// [`MillisError`] if it is none.
     pub fn long(text: &str) -> Result<Self, MillisError> {
-        let most = "30d";
-        parse_long_duration_ms(text)
-            .map(Self)
-            .ok_or_else(|| MillisError { text: text.to_owned(), most })
+        let read = parse_long_duration_ms(text).map(Self);
+        read.ok_or_else(|| MillisError { text: text.to_owned(), most: "30d" })
     }
 
     /// The number of milliseconds.
@@ -37,11 +35,11 @@ impl Millis {
     }
 }
 
-/// The text is no length of time.
+/// The text is no length of time, or none that is taken here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no length of time; write a number with a unit, such as `500ms`, `10s`, `5m`; {most} \
-     at most"
+    "`{text}` is no time from 1ms to {most}; write a whole number with a unit, such as `500ms`, `10s`, \
+     `5m`"
 )]
 pub struct MillisError {
     text: String,
@@ -53,8 +51,8 @@ impl FromStr for Millis {
     type Err = MillisError;
 
     fn from_str(text: &str) -> Result<Self, MillisError> {
-        let most = "1h";
-        parse_duration_ms(text).map(Self).ok_or_else(|| MillisError { text: text.to_owned(), most })
+        let read = parse_duration_ms(text).map(Self);
+        read.ok_or_else(|| MillisError { text: text.to_owned(), most: "1h" })
     }
 }
 
@@ -75,4 +73,10 @@ impl<'de> Deserialize<'de> for Millis {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
+}
+
+/// Reads a key of a file whose time is as long as [`Millis::long`] takes it.
+pub(super) fn long<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Millis>, D::Error> {
+    let text = Option::<Cow<'de, str>>::deserialize(deserializer)?;
+    text.map(|text| Millis::long(&text)).transpose().map_err(serde::de::Error::custom)
 }

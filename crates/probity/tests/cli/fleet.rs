@@ -18,7 +18,11 @@ pub(crate) fn work_off(world: &World, more: &[&str]) -> Ran {
 }
 
 /// A worker that goes on, once it has said that it works.
-fn worker(world: &World, name: &str, more: &[&str]) -> (Child, impl Iterator<Item = String>) {
+pub(crate) fn worker(
+    world: &World,
+    name: &str,
+    more: &[&str],
+) -> (Child, impl Iterator<Item = String> + use<>) {
     let args = ["worker", "--name", name, "--lease", "1s"];
     let mut child = world.command(args.iter().chain(more)).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(|line| line.unwrap());
@@ -26,16 +30,16 @@ fn worker(world: &World, name: &str, more: &[&str]) -> (Child, impl Iterator<Ite
     (child, lines)
 }
 
-fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     let told = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(told.success());
 }
 
-fn pipe(world: &World, name: &str) {
+pub(crate) fn pipe(world: &World, name: &str) {
     assert!(Command::new("mkfifo").arg(world.beside(name)).status().unwrap().success());
 }
 
-fn events(world: &World, run: &str) -> Vec<String> {
+pub(crate) fn events(world: &World, run: &str) -> Vec<String> {
     let tail = world.probity(["log", "export", run]);
     let event = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -373,16 +377,4 @@ fn help_does_not_show_the_store_which_may_hold_a_password() {
     let mut command = world.command(["worker", "--help"]);
     let ran: Ran = command.env("PROBITY_STORE", "nats://u:s3cr3t@h").output().unwrap().into();
     assert!(ran.stdout.contains("PROBITY_STORE") && !ran.stdout.contains("s3cr3t"), "{ran:?}");
-}
-
-#[test]
-fn waits_are_as_long_as_days() {
-    let world = World::new();
-    let submitted = submit(&world, "it", &["--after", "2d"], &HONEST);
-    assert_eq!(submitted.code, 0, "{submitted:?}");
-    let worked = work_off(&world, &["--drain-timeout", "24h"]);
-    assert!(worked.stderr.contains("ended: 0 leases"), "{worked:?}");
-    let refused = submit(&world, "other", &["--after", "31d"], &HONEST);
-    assert!(refused.stderr.contains("30d at most"), "{refused:?}");
-    assert_eq!(refused.code, 64);
 }

@@ -75,7 +75,7 @@ fn an_answer_that_does_not_fit_says_whom_the_run_asks_and_what() {
         (&["--by", "Ada", "--waive"], "answer_refused", "asks Ada: Is the text kind?"),
         (&["--by", "Ada", "--continue", "2"], "answer_refused", "--approve, --revise REASON"),
         (&["--by", "Ada", "--revise", " "], "usage", "--revise must say what is wrong"),
-        (&["--by", "  ", "--approve"], "usage", "--by must name who answers"),
+        (&["--by", "  ", "--approve"], "usage", "--by must name who says this"),
     ] {
         let ran = answer(&world, &[words, &["--json"]].concat());
         assert_eq!((ran.code, ran.error_code().as_str()), (64, code), "{words:?}: {ran:?}");

@@ -93,7 +93,7 @@ pub struct WorkerArgs {
     /// store, 1s to 10m; that of a NATS store stands in its URL. [default: 10s]
     #[arg(long, value_name = "TIME")]
     pub lease: Option<Millis>,
-    /// How long runs in hand may go on once the worker is drained.
+    /// How long runs in hand may go on once the worker is drained: 1ms lets go of them at once.
     #[arg(long, value_name = "TIME", value_parser = Millis::long, default_value = "30s")]
     pub drain_timeout: Millis,
     /// Deliveries in a row without progress that make a run a dead letter.
@@ -106,7 +106,8 @@ pub struct WorkerArgs {
     /// How long nothing must be due for --once to end.
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "once")]
     pub idle: Millis,
-    /// Print what happens as JSON, one object a line.
+    /// Print what happens as JSON, one object a line, named by `event`: started, leased, rested, failed,
+    /// buried, lease_lost, store_trouble, swept, ended.
     #[arg(long)]
     pub json: bool,
 }
@@ -162,7 +163,7 @@ pub struct CancelArgs {
 pub struct SteerArgs {
     /// The run.
     pub run: String,
-    /// What the delegate is to heed.
+    /// What the delegate is to heed; - reads it from standard input. 64 KiB at most.
     pub text: String,
     /// Who says it.
     #[arg(long, value_name = "NAME")]

@@ -112,7 +112,7 @@ pub struct ListArgs {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub limit: u16,
     /// Read from an index that `probity log index` filled, not from the store.
-    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
     /// Runs with this outcome; `escalated` while they wait for somebody.
     #[arg(long, value_name = "OUTCOME", requires = "index", value_parser = outcome)]

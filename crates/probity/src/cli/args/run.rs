@@ -67,11 +67,12 @@ pub struct RequestArgs {
     /// How submissions become attempts. [default: every_submission]
     #[arg(long, value_name = "MODE", value_parser = counting_mode)]
     pub counting: Option<CountingMode>,
-    /// Wall time of the whole run, such as 30m.
-    #[arg(long, value_name = "TIME")]
+    /// Wall time of the whole run, such as 30m; up to 30d. [default: no bound]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long)]
     pub timeout: Option<Millis>,
-    /// Wall time of one attempt, such as 10m.
-    #[arg(long, value_name = "TIME")]
+    /// Wall time of one attempt, such as 10m; up to 30d. [default: 1h, or the time of --timeout if that
+    /// is longer; no bound for a chat model]
+    #[arg(long, value_name = "TIME", value_parser = Millis::long)]
     pub attempt_timeout: Option<Millis>,
     /// The command that continues the delegate's conversation on a retry, as one string; {session}
     /// and {prompt} are filled in. Without it every attempt starts anew.

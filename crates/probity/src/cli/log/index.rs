@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use probity_core::Outcome;
 use probity_projection::{Filter, Index, IndexedRun, Updated};
+use probity_store::Store;
 use serde::Serialize;
 
-use super::{open_existing, timestamp};
+use super::{open_existing, open_to_follow, timestamp};
 use crate::cli::args::{IndexArgs, ListArgs};
-use crate::cli::present::{self, Style, Tone};
+use crate::cli::present::{self, Style, Tone, count};
 use crate::cli::run::store_url;
 use crate::cli::{CliError, EXIT_INTERRUPTED};
 
@@ -39,8 +41,12 @@ impl From<Updated> for Filled {
 /// # Errors
 /// [`CliError`] if there is no such store, or the file cannot be used.
 pub(super) async fn index(args: &IndexArgs) -> Result<u8, CliError> {
-    let store = open_existing(&args.store).await?;
-    let source = store_url(&args.store)?.label();
+    let url = store_url(&args.store)?;
+    let source = url.label();
+    let store: Arc<dyn Store> = match args.follow {
+        true => open_to_follow(&args.store, &url).await?,
+        false => open_existing(&args.store).await?,
+    };
     let mut index = match args.rebuild {
         true => Index::open_anew(&args.file, &source)?,
         false => Index::open(&args.file, &source)?,
@@ -51,7 +57,8 @@ pub(super) async fn index(args: &IndexArgs) -> Result<u8, CliError> {
         if args.json {
             present::json(&filled)?;
         } else if !args.follow || read > 0 {
-            present::note(&format!("{read} runs read, {new} of them new; {open} have not ended"));
+            let read = count(read, "run");
+            present::note(&format!("{read} read, {new} of them new; {open} not ended"));
         }
         if !args.follow {
             return Ok(0);

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use probity_core::{Code, Judgement, Outcome, Trigger};
-use probity_engine::{AttemptReport, CheckReport, HookReport, Report};
+use probity_core::Outcome;
+use probity_engine::{AttemptReport, CheckReport, Report};
 use serde_json::Value;
 
-use super::super::progress::awaited;
-use super::{Asks, Style, Tone, block, line};
+use super::why::{claim, deciding, last, name, proving_nothing, rejecting, wants_approval, why};
+use super::{Beside, Style, Tone, block, count, line};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,8 @@ const MAX_ID_WIDTH: usize = 40;
 const EDITED: &str = "what was handed on is not what was verified";
 const PROVES_NOTHING: &str = "passed before the delegate started: its pass proves nothing";
 
-/// The run as text, each line ended. `asks` says whom it waits for.
-pub(crate) fn render(report: &Report, asks: Option<&Asks>, style: Style, detail: Detail) -> String {
+/// The run as text, each line ended.
+pub(crate) fn render(report: &Report, beside: &Beside<'_>, style: Style, detail: Detail) -> String {
     let mut text = String::new();
     let rows = rows(report);
     let widths = Widths::of(&rows);
@@ -47,19 +47,19 @@ pub(crate) fn render(report: &Report, asks: Option<&Asks>, style: Style, detail:
     if detail == Detail::Full {
         response(&mut text, report, style);
     }
-    headline(&mut text, report, asks, style);
+    headline(&mut text, report, beside, style);
     text
 }
 
 /// What a reader would do next, if there is something.
-pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> {
+pub(crate) fn next_step(report: &Report, beside: &Beside<'_>) -> Option<String> {
     let run = &report.run_id;
     let log = format!("probity log show {run}");
     Some(match report.outcome {
         None => format!("probity run --resume {run}"),
         Some(Outcome::Verified) => format!("{log}; probity recheck {run}"),
         Some(Outcome::Escalated) if report.waits_for.is_some() => {
-            let name = asks.map_or_else(|| "NAME".to_owned(), |asks| name(&asks.who));
+            let name = beside.asks.map_or_else(|| "NAME".to_owned(), |asks| name(&asks.who));
             let claim = claim(report);
             format!("probity log answer {run} --by {name}{claim} --approve (or --revise, --reject)")
         }
@@ -75,12 +75,6 @@ pub(crate) fn next_step(report: &Report, asks: Option<&Asks>) -> Option<String> 
             None => log,
         },
     })
-}
-
-/// A name as an argument of a shell.
-fn name(who: &str) -> String {
-    let who = line(who);
-    shlex::try_quote(&who).map_or_else(|_| "NAME".to_owned(), std::borrow::Cow::into_owned)
 }
 
 /// What happened beside the checks: hooks that did not let the run go on, steps of the ladder, an
@@ -242,9 +236,9 @@ fn response(text: &mut String, report: &Report, style: Style) {
     } else {
         quoted(text, "the delegate said:", &claim.response, style);
     }
-    let calls = claim.tool_calls.len();
+    let calls = u64::try_from(claim.tool_calls.len()).unwrap_or(u64::MAX);
     if calls > 0 {
-        push_line(text, &format!("  ({calls} tool calls)"));
+        push_line(text, &format!("  ({})", count(calls, "tool call")));
     }
 }
 
@@ -259,7 +253,7 @@ fn quoted(text: &mut String, title: &str, response: &str, style: Style) {
     }
 }
 
-fn headline(text: &mut String, report: &Report, asks: Option<&Asks>, style: Style) {
+fn headline(text: &mut String, report: &Report, beside: &Beside<'_>, style: Style) {
     let (word, tone) = match report.outcome {
         None => ("NOT FINISHED".to_owned(), Tone::Warn),
         Some(outcome) => (outcome.as_str().to_uppercase().replace('_', " "), outcome_tone(outcome)),
@@ -268,15 +262,11 @@ fn headline(text: &mut String, report: &Report, asks: Option<&Asks>, style: Styl
     if report.waived {
         headline.push_str(" (waived by a human)");
     }
-    match report.attempts {
-        0 => {}
-        1 => headline.push_str(" after 1 attempt"),
-        attempts => {
-            let _ = write!(headline, " after {attempts} attempts");
-        }
+    if report.attempts > 0 {
+        let _ = write!(headline, " after {}", count(report.attempts.into(), "attempt"));
     }
     let facts = facts(report);
-    let mut why = why(report, asks).into_iter();
+    let mut why = why(report, beside).into_iter();
     match why.next() {
         None => push_line(text, &format!("{headline} · {facts}")),
         Some(first) => {
@@ -289,167 +279,17 @@ fn headline(text: &mut String, report: &Report, asks: Option<&Asks>, style: Styl
 
 fn facts(report: &Report) -> String {
     let mut facts = format!("run {}", report.run_id);
-    match report.interruptions {
-        0 => {}
-        1 => facts.push_str(" · 1 interruption"),
-        count => {
-            let _ = write!(facts, " · {count} interruptions");
-        }
+    if report.interruptions > 0 {
+        let _ = write!(facts, " · {}", count(report.interruptions.into(), "interruption"));
     }
     match &report.seal {
         Some(seal) => {
-            let (events, head) = (seal.events, seal.head.short());
-            let _ = write!(facts, " · sealed, {events} events, head {head}…");
+            let (events, head) = (count(seal.events, "event"), seal.head.short());
+            let _ = write!(facts, " · sealed, {events}, head {head}…");
         }
         None => facts.push_str(" · not sealed"),
     }
     facts
-}
-
-/// Why the run ended as it did, as clean lines; none where the word says it all.
-fn why(report: &Report, asks: Option<&Asks>) -> Vec<String> {
-    if let Some(check) = &report.waits_for {
-        return waits(report, check, asks);
-    }
-    if let (Some(Outcome::Escalated), Some(question)) = (report.outcome, &report.question) {
-        return block(&format!("the delegate waits for an answer\n{question}"));
-    }
-    if let (None, Some(until_ms)) = (report.outcome, report.parked_until_ms) {
-        return vec![format!("the delegate waits {}", awaited(Some(until_ms)))];
-    }
-    if report.outcome == Some(Outcome::Escalated) && wants_approval(report) {
-        return vec!["an action needs the approval of a human, and nothing was done".to_owned()];
-    }
-    match report.outcome {
-        Some(Outcome::Verified) => Vec::new(),
-        None => vec!["the run was interrupted, or another process still drives it".to_owned()],
-        Some(Outcome::Unverified) => vec![unverified(report).to_owned()],
-        Some(Outcome::Faulted) => deciding(report, "fault").map_or_else(
-            || ended(report),
-            |check| prefixed(&format!("the verifier `{}` broke: ", check.id), check),
-        ),
-        Some(Outcome::Inconclusive) => deciding(report, "inconclusive").map_or_else(
-            || ended(report),
-            |check| prefixed(&format!("`{}` could not tell: ", check.id), check),
-        ),
-        Some(Outcome::Rejected) if blocking(report).is_some() => {
-            blocking(report).map(blocked).unwrap_or_default()
-        }
-        Some(Outcome::Exhausted | Outcome::Rejected | Outcome::Escalated) => {
-            let budget = budget(report);
-            let rejecting = last(report).and_then(|attempt| rejecting(attempt));
-            match rejecting.filter(|_| report.reason.is_none()) {
-                Some(check) => prefixed(&format!("{budget}{}: ", check.id), check),
-                None => ended(report),
-            }
-        }
-        Some(Outcome::DelegateFailed | Outcome::Cancelled) => ended(report),
-    }
-}
-
-/// Whether the run asks for leave to act, before the delegate was started.
-pub(crate) fn wants_approval(report: &Report) -> bool {
-    let last = report.degraded.last();
-    report.history.is_empty() && last.is_some_and(|fallen| fallen.trigger == Trigger::Approval)
-}
-
-/// Whom the run waits for, and the way to answer.
-fn waits(report: &Report, check: &Code, asks: Option<&Asks>) -> Vec<String> {
-    let Some(asks) = asks else { return vec![format!("the check `{check}` waits for a human")] };
-    let mut question = block(asks.question());
-    if let Some(first) = question.first_mut() {
-        *first = format!("waits for {}: {first}", line(&asks.who));
-    }
-    let (run, who) = (&report.run_id, name(&asks.who));
-    let claim = claim(report);
-    question.push(format!("answer with: probity log answer {run} --by {who}{claim} --approve"));
-    question
-}
-
-/// The claim that an answer is about, as an argument.
-fn claim(report: &Report) -> String {
-    let about = report.asked_about.as_ref();
-    about.map_or_else(String::new, |submission| format!(" --claim {submission}"))
-}
-
-/// Which budget ran out, where it is not the plain number of attempts.
-fn budget(report: &Report) -> String {
-    match (report.outcome, report.code.as_ref().map(|code| code.as_str())) {
-        (Some(Outcome::Exhausted), Some(code)) if code != "attempts" => format!("[{code}] "),
-        (Some(Outcome::Escalated), _) => "a human is asked; ".to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// The message of a failure, or at least its code.
-fn ended(report: &Report) -> Vec<String> {
-    let code = report.code.as_ref().map(|code| format!("[{code}]"));
-    let mut lines =
-        block(report.failure.as_deref().or(report.reason.as_deref()).unwrap_or_default());
-    match (lines.last_mut(), code) {
-        (Some(last), Some(code)) => {
-            last.push_str("  ");
-            last.push_str(&code);
-        }
-        (None, Some(code)) => lines.push(code),
-        (_, None) => {}
-    }
-    lines
-}
-
-/// The hook that ended the run. Hooks that judge are checks, and not among these.
-fn blocking(report: &Report) -> Option<&HookReport> {
-    report.code.as_ref().filter(|code| code.as_str() == "hook_blocked")?;
-    report.hooks.iter().rfind(|hook| hook.action == "block")
-}
-
-fn blocked(hook: &HookReport) -> Vec<String> {
-    let mut lines = block(&hook.text);
-    let said = lines.first().map_or_else(String::new, |first| format!(": {first}"));
-    let first = format!("the hook `{}` at {} blocked{said}  [hook_blocked]", hook.id, hook.event);
-    match lines.first_mut() {
-        Some(line) => *line = first,
-        None => lines.push(first),
-    }
-    lines
-}
-
-fn prefixed(prefix: &str, check: &CheckReport) -> Vec<String> {
-    let mut lines = block(&check.reason);
-    let code = check.code.as_ref().map_or(String::new(), |code| format!("  [{code}]"));
-    match lines.first_mut() {
-        Some(first) => *first = format!("{prefix}{first}{code}"),
-        None => lines.push(format!("{prefix}{}", code.trim_start())),
-    }
-    lines
-}
-
-fn unverified(report: &Report) -> &'static str {
-    if report.checks.is_empty() {
-        "nothing checked this result"
-    } else if proving_nothing(report).next().is_some() {
-        "nothing that checked this result could tell it from no work at all"
-    } else {
-        "no check applied to this result"
-    }
-}
-
-fn last(report: &Report) -> Option<&AttemptReport> {
-    report.history.last()
-}
-
-fn deciding<'a>(report: &'a Report, verdict: &str) -> Option<&'a CheckReport> {
-    last(report)?.checks.iter().find(|check| check.verdict == verdict)
-}
-
-/// The check that shut the gate: the first that is as bad as the merged verdict.
-fn rejecting(attempt: &AttemptReport) -> Option<&CheckReport> {
-    let as_bad = |check: &&CheckReport| match attempt.verdict {
-        Judgement::Pass => false,
-        Judgement::Fail => check.verdict == "fail" || check.code.as_ref() == Some(&attempt.code),
-        verdict => check.verdict == verdict.as_str(),
-    };
-    attempt.checks.iter().find(as_bad)
 }
 
 fn code_to_explain(report: &Report) -> Option<&str> {
@@ -462,12 +302,6 @@ fn code_to_explain(report: &Report) -> Option<&str> {
     });
     let code = of_check.and_then(|check| check.code.as_ref()).or(report.code.as_ref());
     code.map(|code| code.as_str())
-}
-
-fn proving_nothing(report: &Report) -> impl Iterator<Item = &CheckReport> {
-    let proves_nothing =
-        |check: &&CheckReport| check.verdict == "pass" && check.discriminating == Some(false);
-    report.checks.iter().filter(proves_nothing)
 }
 
 fn verdict_tone(verdict: &str) -> Tone {

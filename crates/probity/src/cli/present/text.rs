@@ -22,6 +22,19 @@ pub(crate) fn block(text: &str) -> Vec<String> {
     text.trim_end().lines().map(part).collect()
 }
 
+/// Whether the text has more in it than is seen, or would have its reader's terminal obey.
+pub(crate) fn hides(text: &str) -> bool {
+    text.chars().any(|char| char.is_control() || is_invisible(char))
+}
+
+/// So many of something, in words.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
 fn push_visible(clean: &mut String, text: &str) {
     for char in text.chars() {
         match char {
