@@ -82,15 +82,14 @@ fn put_pack(transaction: &Transaction<'_>, pack: &Pack<'_>) -> rusqlite::Result<
         .prepare_cached("INSERT INTO pack (bytes) VALUES (?1)")?
         .insert([pack.encode()])?;
     for (digest, _) in &pack.blobs {
-        let mut insert = transaction
-            .prepare_cached("INSERT INTO place (level, prefix, pack) VALUES (0, ?1, ?2)")?;
+        let mut insert =
+            transaction.prepare_cached("INSERT INTO place_0 (prefix, pack) VALUES (?1, ?2)")?;
         insert.execute([pack::prefix(digest), number])?;
     }
-    for (level, every) in pack::LEVELS.into_iter().rev() {
+    for (every, fill, empty) in pack::MOVES {
         if number % every == 0 {
-            let mut update = transaction
-                .prepare_cached("UPDATE place SET level = level + 1 WHERE level = ?1")?;
-            update.execute([level])?;
+            transaction.prepare_cached(fill)?.execute([])?;
+            transaction.prepare_cached(empty)?.execute([])?;
         }
     }
     Ok(number)
@@ -125,16 +124,17 @@ pub(crate) fn find_small(
     connection: &Connection,
     digest: &Digest,
 ) -> rusqlite::Result<Option<Vec<u8>>> {
-    let mut query =
-        connection.prepare_cached("SELECT pack FROM place WHERE level = ?1 AND prefix = ?2")?;
-    for level in 0..=pack::LAST_LEVEL {
-        let mut rows = query.query([level, pack::prefix(digest)])?;
-        while let Some(row) = rows.next()? {
-            let bytes =
-                in_pack(connection, row.get(0)?, |pack| pack.blob(digest).map(<[u8]>::to_vec))?;
-            if bytes.is_some() {
-                return Ok(bytes);
-            }
+    let mut query = connection.prepare_cached(
+        "SELECT pack FROM place_0 WHERE prefix = ?1 | 0
+         UNION ALL SELECT pack FROM place_1 WHERE prefix = ?1 | 0
+         UNION ALL SELECT pack FROM place_2 WHERE prefix = ?1 | 0",
+    )?;
+    let mut rows = query.query([pack::prefix(digest)])?;
+    while let Some(row) = rows.next()? {
+        let look = |pack: &Unpacked<'_>| pack.blob(digest).map(<[u8]>::to_vec);
+        let bytes = in_pack(connection, row.get(0)?, look)?;
+        if bytes.is_some() {
+            return Ok(bytes);
         }
     }
     Ok(None)

@@ -18,11 +18,20 @@ pub(crate) const SMALL_BLOB_BYTES: usize = 4096;
 /// A pack that has this many bytes takes nothing more.
 const FULL_PACK_BYTES: usize = 1 << 20;
 
-/// After how many packs a level of places moves to the next one.
-pub(crate) const LEVELS: [(i64, i64); 2] = [(0, 256), (1, 8192)];
-
-/// The level that none moves from.
-pub(crate) const LAST_LEVEL: i64 = 2;
+/// After how many packs a level of places moves to the next one, the higher one first, and how. A table
+/// for each, because one that loses all of its rows loses them at once.
+pub(crate) const MOVES: [(i64, &str, &str); 2] = [
+    (
+        8192,
+        "INSERT INTO place_2 SELECT prefix, pack FROM place_1 ORDER BY prefix, pack",
+        "DELETE FROM place_1",
+    ),
+    (
+        256,
+        "INSERT INTO place_1 SELECT prefix, pack FROM place_0 ORDER BY prefix, pack",
+        "DELETE FROM place_0",
+    ),
+];
 
 /// Bytes of a length.
 const LEN_BYTES: usize = 4;

@@ -84,11 +84,20 @@ const PACK_TABLES: &str = "
         pack INTEGER NOT NULL,
         PRIMARY KEY (run, seq)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE place (
-        level INTEGER NOT NULL,
+    CREATE TABLE place_0 (
         prefix INTEGER NOT NULL,
         pack INTEGER NOT NULL,
-        PRIMARY KEY (level, prefix, pack)
+        PRIMARY KEY (prefix, pack)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE place_1 (
+        prefix INTEGER NOT NULL,
+        pack INTEGER NOT NULL,
+        PRIMARY KEY (prefix, pack)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE place_2 (
+        prefix INTEGER NOT NULL,
+        pack INTEGER NOT NULL,
+        PRIMARY KEY (prefix, pack)
     ) STRICT, WITHOUT ROWID;
 ";
 
@@ -98,7 +107,9 @@ const OLD_AS_NEW: &str = "
     CREATE TEMP VIEW log AS SELECT number, id, len, sealed, created_at_ms FROM main.run;
     CREATE TEMP TABLE pack (number INTEGER PRIMARY KEY, bytes);
     CREATE TEMP TABLE part (run INTEGER, seq INTEGER, records, sealed, pack);
-    CREATE TEMP TABLE place (level INTEGER, prefix INTEGER, pack INTEGER);
+    CREATE TEMP TABLE place_0 (prefix INTEGER, pack INTEGER);
+    CREATE TEMP TABLE place_1 (prefix INTEGER, pack INTEGER);
+    CREATE TEMP TABLE place_2 (prefix INTEGER, pack INTEGER);
 ";
 
 /// Lets a connection read a file that has not been upgraded. Once somebody upgrades it, reads on

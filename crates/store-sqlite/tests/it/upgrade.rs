@@ -157,9 +157,11 @@ async fn a_file_of_the_second_schema_keeps_what_it_has_and_goes_on() {
     assert_eq!(store.get(&other, 100).await, Ok(Some(b"other".to_vec())));
     let kept: i64 = Connection::open(&path)
         .unwrap()
-        .query_row("SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM place)", [], |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT (SELECT count(*) FROM blob) + (SELECT count(*) FROM place_0)",
+            [],
+            |row| row.get(0),
+        )
         .unwrap();
     assert_eq!(kept, 2, "no blob is kept twice");
     let list = store.list(None, 10).await.unwrap();
