@@ -4,6 +4,7 @@ use probity_core::{Digest, Entry, Event, Outcome, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::{self, CanonicalError};
+use crate::ledger::is_ledger;
 use crate::{FormatVersion, LineFault, blob_digest};
 
 /// The longest record, envelope included, in bytes: 256 KiB.
@@ -78,17 +79,21 @@ pub(crate) struct BodyRef<'a> {
 impl BodyRef<'_> {
     /// The record's line without the newline, and its hash.
     pub(crate) fn write(&self) -> Result<(Vec<u8>, Digest), CanonicalError> {
-        let body = canonical::to_canonical(self)?;
-        let hash = blob_digest(&body);
-        let envelope = HEAD.len() + MIDDLE.len() + HASH_DIGITS + TAIL.len();
-        let mut line = Vec::with_capacity(body.len() + envelope);
-        line.extend_from_slice(HEAD);
-        line.extend_from_slice(&body);
-        line.extend_from_slice(MIDDLE);
-        line.extend_from_slice(hash.to_string().as_bytes());
-        line.extend_from_slice(TAIL);
-        Ok((line, hash))
+        Ok(enveloped(&canonical::to_canonical(self)?))
     }
+}
+
+/// The line around a body, without the newline, and the body's hash.
+pub(crate) fn enveloped(body: &[u8]) -> (Vec<u8>, Digest) {
+    let hash = blob_digest(body);
+    let envelope = HEAD.len() + MIDDLE.len() + HASH_DIGITS + TAIL.len();
+    let mut line = Vec::with_capacity(body.len() + envelope);
+    line.extend_from_slice(HEAD);
+    line.extend_from_slice(body);
+    line.extend_from_slice(MIDDLE);
+    line.extend_from_slice(hash.to_string().as_bytes());
+    line.extend_from_slice(TAIL);
+    (line, hash)
 }
 
 /// The two parts of a line whose envelope is in order.
@@ -134,10 +139,13 @@ impl Record {
     }
 
     pub(crate) fn of_body(bytes: &[u8], hash: Digest) -> Result<Self, LineFault> {
-        canonical::check(bytes)?;
-        let body: Body = match serde_json::from_slice(bytes) {
-            Ok(body) => body,
-            Err(error) => return Err(unreadable(bytes, &error)),
+        let canonical = canonical::check(bytes).map_err(LineFault::from);
+        let body = canonical.and_then(|()| {
+            serde_json::from_slice::<Body>(bytes).map_err(|error| unreadable(bytes, &error))
+        });
+        let body = match body {
+            Err(_) if is_ledger(bytes) => return Err(LineFault::WorkflowLog),
+            body => body?,
         };
         body.v.check_readable()?;
         let record = Self {

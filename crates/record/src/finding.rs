@@ -56,6 +56,12 @@ pub enum LineFault {
         /// Which name.
         message: String,
     },
+    /// A record of a workflow run's log, in the place of a delegation's.
+    #[error("a record of a workflow run's log, not of a delegation's")]
+    WorkflowLog,
+    /// A record of a delegation's log, in the place of a workflow run's.
+    #[error("a record of a delegation's log, not of a workflow run's")]
+    DelegationLog,
     /// A sealing event without the `seal` field.
     #[error("a sealing record without its `seal`")]
     SealMissing,
@@ -136,6 +142,8 @@ impl LineFault {
             Self::Version(_) => "record_version",
             Self::Body { .. } => "record_body",
             Self::Newer { .. } => "record_newer",
+            Self::WorkflowLog => "log_of_workflow",
+            Self::DelegationLog => "log_of_delegation",
             Self::SealMissing => "seal_missing",
             Self::SealMisplaced => "seal_misplaced",
             Self::SealOutcome => "seal_outcome",

@@ -6,6 +6,7 @@
 //! - [`canonical`]: RFC 8785, and the stricter profile that records keep to.
 //! - [`candidate`]: the hash that names a claim. A different rule, on purpose.
 //! - [`Chain`] writes records, [`read_records`] and [`verify_records`] read them.
+//! - [`Ledger`] does both for the log of a workflow run.
 
 pub mod candidate;
 pub mod canonical;
@@ -14,6 +15,7 @@ mod blob;
 mod body;
 mod chain;
 mod finding;
+mod ledger;
 mod read;
 mod submission;
 mod version;
@@ -23,6 +25,10 @@ pub use body::{MAX_RECORD_BYTES, Record, Seal};
 pub use candidate::{candidate_hash, claim_candidate};
 pub use chain::{Chain, ChainError, Line, ResumeError};
 pub use finding::{LineFault, RecordFinding};
+pub use ledger::{
+    LEDGER_VERSION, Ledger, LedgerError, LedgerLine, LedgerRecord, MAX_INLINE_BYTES, StepText,
+    read_step,
+};
 pub use read::{
     ReadError, Report, RunRecords, read_jsonl, read_records, verify_jsonl, verify_records,
 };

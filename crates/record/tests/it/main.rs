@@ -6,6 +6,7 @@ mod candidate;
 mod canonical;
 mod chain;
 mod damage;
+mod ledger;
 mod museum;
 mod sample;
 mod submission;
