@@ -313,6 +313,16 @@ impl Driver<'_> {
             {
                 return self.take(Wake::Done(Box::new(nothing))).await;
             }
+            // Nothing happens outside, and nobody is told before the seal is in the log: the end of a
+            // run is one append with it.
+            Effect::Commit { .. } | Effect::Reject { .. } => {
+                let done = self.act(effect).await;
+                if done.is_err() {
+                    // What was decided is not lost with what could not be read.
+                    self.write().await?;
+                }
+                return done;
+            }
             _ => {}
         }
         // What announces an effect is in the log before the effect. Where somebody was faster, the
@@ -370,7 +380,7 @@ impl Driver<'_> {
             Effect::Seal(entry) => {
                 let at_ms = entry.at_ms;
                 self.held.push(entry);
-                if self.write().await? != Written::NotKnown {
+                if self.write().await? == Written::AsAsked {
                     self.machine.handle(at_ms, Input::Sealed)?;
                 }
                 Ok(())

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::EngineError;
 use crate::content::{Blob, StoredClaim};
-use crate::stored::{read_blob, read_json};
+use crate::stored::read_blob;
 
 /// Tries of an append whose outcome is not known, the first included.
 const MAX_APPEND_TRIES: u32 = 5;
@@ -121,9 +121,12 @@ impl Journal {
         self.chain.is_empty()
     }
 
-    /// Reads a blob that the log names.
+    /// Reads a blob that the log names, or will with the next append.
     pub(crate) async fn blob(&self, digest: Digest) -> Result<Vec<u8>, EngineError> {
-        read_blob(self.store.as_ref(), digest).await
+        match self.staged.iter().find(|(staged, _)| *staged == digest) {
+            Some((_, bytes)) => Ok(bytes.clone()),
+            None => read_blob(self.store.as_ref(), digest).await,
+        }
     }
 
     /// Reads the judge's manifest that the log names.
@@ -144,7 +147,8 @@ impl Journal {
         digest: Digest,
         what: &'static str,
     ) -> Result<T, EngineError> {
-        read_json(self.store.as_ref(), digest, what).await
+        let bytes = self.blob(digest).await?;
+        serde_json::from_slice(&bytes).map_err(|error| damaged(what, digest, &error))
     }
 
     /// Reads a claim that the log names.
