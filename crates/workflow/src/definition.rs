@@ -1,59 +1,48 @@
 //! What a run runs: nodes and what follows what, as JSON that is kept as it came.
 
+mod dispatch;
+mod graph;
+mod kind;
+mod node;
+mod problem;
+mod read;
+mod sub;
+mod supervisor;
+mod variable;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+
+use crate::verifier::VerifierSpec;
+pub(crate) use dispatch::{DispatchConfig, FanOutPolicy, Mapping, seeded};
+use graph::Graph;
+pub(crate) use kind::{ApprovalConfig, DelegationConfig, Kind, MockConfig, RejectionPolicy};
+pub use node::Node;
+pub use problem::{DefinitionError, Problem};
+pub(crate) use sub::OnChildFailure;
+pub(crate) use supervisor::SupervisorConfig;
+pub use variable::Variable;
 
 /// A definition. It serializes as the JSON that it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     json: Value,
     id: String,
-}
-
-/// A definition was not understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DefinitionError {
-    /// No JSON, or nested too deep.
-    #[error("the definition is not JSON: {why}")]
-    NotJson {
-        /// Where and why.
-        why: String,
-    },
-    /// A kind of node that is not known here.
-    #[error("node `{node}` is of type `{type_id}`, which this host does not run")]
-    CapabilityRequired {
-        /// The kind.
-        type_id: String,
-        /// The node.
-        node: String,
-    },
-    /// Something is wrong in it.
-    #[error("the definition is not valid: {}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Invalid {
-        /// What, in order of the text.
-        problems: Vec<Problem>,
-    },
-}
-
-/// Something that is wrong in a definition.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}`: {what}")]
-pub struct Problem {
-    /// JSON pointer to the place.
-    pub path: String,
-    /// What is wrong, and what to do.
-    pub what: String,
+    nodes: Vec<Node>,
+    variables: Vec<Variable>,
+    verifiers: BTreeMap<usize, VerifierSpec>,
+    graph: Graph,
 }
 
 impl Definition {
     /// Reads a definition.
     ///
     /// # Errors
-    /// It is not one; every problem is listed.
+    /// It is not one; every problem is listed, up to a bound.
     pub fn parse(json: &Value) -> Result<Self, DefinitionError> {
-        let id = json.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(Self { json: json.clone(), id })
+        read::definition(json)
     }
 
     /// Reads a definition from text.
@@ -77,6 +66,42 @@ impl Definition {
     pub const fn as_json(&self) -> &Value {
         &self.json
     }
+
+    /// Its nodes, in order.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Its variables, in order.
+    #[must_use]
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Who checks what the children of a node left.
+    #[must_use]
+    pub fn verifier(&self, node: &str) -> Option<&VerifierSpec> {
+        self.index(node).and_then(|at| self.verifiers.get(&at))
+    }
+
+    /// The place of a node.
+    pub(crate) fn index(&self, node: &str) -> Option<usize> {
+        self.nodes.iter().position(|known| known.id == node)
+    }
+
+    /// The node at a place that [`Self::index`] or the graph named.
+    pub(crate) fn node(&self, at: usize) -> Option<&Node> {
+        self.nodes.get(at)
+    }
+
+    pub(crate) fn verifier_at(&self, at: usize) -> Option<&VerifierSpec> {
+        self.verifiers.get(&at)
+    }
+
+    pub(crate) const fn graph(&self) -> &Graph {
+        &self.graph
+    }
 }
 
 impl Serialize for Definition {
@@ -89,16 +114,5 @@ impl<'de> Deserialize<'de> for Definition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Value::deserialize(deserializer)?;
         Self::parse(&json).map_err(serde::de::Error::custom)
-    }
-}
-
-impl DefinitionError {
-    /// The machine word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::CapabilityRequired { .. } => "capability_required",
-            Self::NotJson { .. } | Self::Invalid { .. } => "validation_error",
-        }
     }
 }

@@ -24,6 +24,11 @@ pub enum Input {
     Start(Box<Start>),
     /// A time that [`crate::Run::poll_timeout`] named has come.
     Timer,
+    /// A child run is under way. It need not be told: its end says so as well.
+    ChildStarted {
+        /// Which.
+        child: RunId,
+    },
     /// A child run ended.
     ChildEnded {
         /// Which.

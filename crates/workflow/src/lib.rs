@@ -34,7 +34,7 @@ pub use interrupt::{Interrupt, InterruptKind};
 pub use owner::{Origin, Owner};
 pub use refusal::{OpenError, Refusal, ReplayError};
 pub use run::Run;
-pub use snapshot::{Snapshot, Status};
+pub use snapshot::{Snapshot, Status, Withheld};
 pub use step::Step;
 pub use verification::{Judgement, Verification};
 pub use verifier::{MockVerdict, OnFail, VerifierSpec};

@@ -12,14 +12,6 @@ pub enum OpenError {
         /// Which.
         name: String,
     },
-    /// A value is of another type than its variable.
-    #[error("variable `{name}` is declared as {declared}: give a value of that type in `inputs`")]
-    InputType {
-        /// Which.
-        name: String,
-        /// What the definition says.
-        declared: String,
-    },
     /// More values than a run may begin with.
     #[error("`inputs` names {count} values, more than {max}")]
     InputsTooMany {
@@ -89,6 +81,15 @@ pub enum Refusal {
         /// What is wrong with it, and what is asked for.
         why: String,
     },
+    /// Somebody answered whom nobody asked.
+    #[error("`{by}` is not among the approvers of this node")]
+    NotApprover {
+        /// Who.
+        by: String,
+    },
+    /// A replay is said to differ from its source, but the run has none.
+    #[error("the run is no fork: there is nothing that it could differ from")]
+    NotAFork,
     /// It is paused.
     #[error("the run is paused already")]
     Paused,
@@ -144,6 +145,8 @@ impl Refusal {
             Self::NodeUnknown { .. } => "not_found",
             Self::NotWaiting { .. } => "not_waiting",
             Self::Answer { .. } => "validation_error",
+            Self::NotApprover { .. } => "forbidden",
+            Self::NotAFork => "not_a_fork",
             Self::Paused => "run_paused",
             Self::NotPaused => "run_not_paused",
         }

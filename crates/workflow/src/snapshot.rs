@@ -1,6 +1,6 @@
 //! Where a run is.
 
-use probity_core::RunId;
+use probity_core::{Code, RunId};
 use serde_json::{Map, Value};
 
 use crate::decision::Criterion;
@@ -33,6 +33,8 @@ pub struct Snapshot {
     pub supervisor: Option<String>,
     /// The criteria of its last decision, where it said any.
     pub success_criteria: Option<Vec<Criterion>>,
+    /// What was not taken over, and nothing was in its stead since.
+    pub withheld: Vec<Withheld>,
     /// Whether it completed, nothing that was withheld stands, and every criterion is met; `None` before
     /// its end.
     pub is_goal_satisfied: Option<bool>,
@@ -42,6 +44,19 @@ pub struct Snapshot {
     pub changed_ms: u64,
     /// How many events there are.
     pub events: u64,
+}
+
+/// A result that was not taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    /// The node that would have taken it over.
+    pub node: String,
+    /// The definition of the worker that left it.
+    pub worker: String,
+    /// Why, in one word.
+    pub code: Code,
+    /// The keys of what it does not meet.
+    pub criteria: Vec<Code>,
 }
 
 /// Where a run is.

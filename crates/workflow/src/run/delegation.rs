@@ -1,0 +1,149 @@
+//! A node that hands its work to the delegation engine, which checks it itself.
+
+use probity_core::Code;
+use serde_json::{Map, Value, json};
+
+use super::Run;
+use super::state::Work;
+use crate::child::child_id;
+use crate::definition::{DelegationConfig, Kind};
+use crate::effect::Kin;
+use crate::event::{Event, Failure};
+use crate::input::DelegationEnd;
+use crate::verification::{Judgement, Verification};
+
+/// Who gave the verdict, where the node names nobody.
+const GATE: &str = "probity.gate";
+
+impl Run {
+    pub(super) fn begin_delegation(&mut self, at: usize, config: &DelegationConfig) {
+        let request = match filled(&Value::Object(config.request.clone()), &self.variables) {
+            Ok(request) => request,
+            Err(name) => {
+                let why = format!("the request names variable `{name}`, which has no value");
+                return self.fail_node(at, Failure::new("validation_error", why));
+            }
+        };
+        let n = self.count(at, |place| &mut place.children);
+        let delegation = child_id(&self.id, &self.node_id(at), Kin::Delegation, n);
+        self.work = Work::Delegation { at, delegation, request };
+        self.effects.extend(self.outstanding());
+    }
+
+    pub(super) fn end_delegation(&mut self, end: &DelegationEnd) {
+        let Work::Delegation { at, delegation, .. } = std::mem::take(&mut self.work) else {
+            return;
+        };
+        let start = self.start();
+        let Some(Kind::Delegation(config)) = start.definition.node(at).map(|node| &node.kind)
+        else {
+            return;
+        };
+        let told = verdict(end);
+        if let Some((verdict, candidate)) = told.clone() {
+            self.emit(
+                Some(at),
+                None,
+                Event::AgentVerified(Verification {
+                    agent: config.agent_id.clone().unwrap_or_else(|| GATE.to_owned()),
+                    target: delegation.clone(),
+                    candidate,
+                    verdict,
+                    criteria: sorted(&end.criteria),
+                    confidence: None,
+                }),
+            );
+        }
+        if let Some(failure) = refusal(end, told.as_ref(), start.terms.is_gating) {
+            return self.fail_node(at, failure);
+        }
+        let mut outputs = Map::new();
+        outputs.insert("delegationRunId".to_owned(), Value::from(delegation.as_str()));
+        outputs.insert("outcome".to_owned(), Value::from(end.outcome.as_str()));
+        outputs.insert("attempts".to_owned(), Value::from(end.attempts));
+        if let (Some(name), Some(delivered)) = (&config.output_variable, &end.delivered) {
+            self.set_variable(at, None, name, delivered.clone());
+        }
+        self.complete_node(at, outputs);
+    }
+}
+
+/// The verdict that is told, and on what. What is not decided is told as `fail`; a broken verifier, and
+/// nothing that was checked, say nothing.
+fn verdict(end: &DelegationEnd) -> Option<(Judgement, String)> {
+    let verdict = match end.outcome.as_str() {
+        "verified" => end.verdict.unwrap_or(Judgement::Pass),
+        "unverified" | "faulted" => return None,
+        "inconclusive" => Judgement::Fail,
+        _ => end.verdict?,
+    };
+    let candidate = end.candidate.clone().or_else(|| delivered_digest(end));
+    candidate.map(|candidate| (verdict, candidate))
+}
+
+/// Why what was delivered is not taken over.
+fn refusal(
+    end: &DelegationEnd,
+    told: Option<&(Judgement, String)>,
+    is_gating: bool,
+) -> Option<Failure> {
+    let failure = |code: &str, message: &str| {
+        let mut details = Map::new();
+        details.insert("outcome".to_owned(), Value::from(end.outcome.as_str()));
+        details.insert("code".to_owned(), Value::from(end.code.as_str()));
+        details.insert("attempts".to_owned(), json!(end.attempts));
+        let (code, message) = (code.to_owned(), message.to_owned());
+        Some(Failure { code, message, details: Some(details) })
+    };
+    if is_gating {
+        match end.outcome.as_str() {
+            "unverified" => {}
+            "faulted" => return failure("verifier_faulted", "a verifier of the delegation broke"),
+            "verified" => {
+                if told.is_none_or(|(verdict, _)| *verdict != Judgement::Pass) {
+                    return failure("not_verified", "the delegation ended without a pass");
+                }
+                if end.delivered.is_some() && delivered_digest(end) != end.candidate {
+                    return failure(
+                        "candidate_differs",
+                        "what was delivered is not what was verified",
+                    );
+                }
+            }
+            _ => return failure("not_verified", "the delegation was not verified"),
+        }
+    }
+    if end.delivered.is_none() {
+        return failure("delivery_missing", "the delegation let nothing through");
+    }
+    None
+}
+
+fn delivered_digest(end: &DelegationEnd) -> Option<String> {
+    end.delivered.as_ref().and_then(super::verdict::digest)
+}
+
+fn sorted(criteria: &[Code]) -> Vec<Code> {
+    let keys: std::collections::BTreeSet<&Code> = criteria.iter().collect();
+    keys.into_iter().cloned().collect()
+}
+
+/// A request with the variables in the places of `{"$var": "name"}`; the name of one that is not set.
+fn filled(request: &Value, variables: &Map<String, Value>) -> Result<Value, String> {
+    match request {
+        Value::Object(fields) => {
+            if let (1, Some(Value::String(name))) = (fields.len(), fields.get("$var")) {
+                return variables.get(name).cloned().ok_or_else(|| name.clone());
+            }
+            let fill =
+                |(key, value): (&String, &Value)| Ok((key.clone(), filled(value, variables)?));
+            fields.iter().map(fill).collect::<Result<Map<_, _>, String>>().map(Value::Object)
+        }
+        Value::Array(entries) => entries
+            .iter()
+            .map(|entry| filled(entry, variables))
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
+        plain => Ok(plain.clone()),
+    }
+}
