@@ -77,12 +77,14 @@ impl StoreUrl {
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         match text.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(PathBuf::from(path))),
-            Some(("nats" | "tls", rest)) if rest.starts_with("//") => {
+            Some((scheme, rest)) if is_of_nats(scheme) && rest.starts_with("//") => {
                 Ok(Self::Nats(Box::new(NatsOptions::parse(text)?)))
             }
             None if text == "memory" => Ok(Self::Memory),
-            // What stands before an @ may be a password.
-            _ if text.contains('@') => Err(StoreError::Url { text: "that text".to_owned() }),
+            // There may be a password or a token in it.
+            _ if text.contains(['@', '%', '?']) || text.matches(':').count() > 1 => {
+                Err(StoreError::Url { text: "that text".to_owned() })
+            }
             _ => Err(StoreError::Url { text: text.to_owned() }),
         }
     }
@@ -173,25 +175,33 @@ impl StoreUrl {
 
 /// The fault by what the file system says, where the file's own driver cannot tell it: on a read-only or
 /// a full one, it is the files beside the database that cannot be made.
-fn explained(path: &Path, fault: StoreFault) -> StoreFault {
+pub(crate) fn explained(path: &Path, fault: StoreFault) -> StoreFault {
     if !matches!(fault.kind, FaultKind::CannotOpen | FaultKind::Io) {
         return fault;
     }
     // Asked of the names: a file that is opened and closed besides loses its locks.
     let may = |path: &Path, access| rustix::fs::access(path, access).is_ok();
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let is_readable = may(path, Access::READ_OK) && may(folder, Access::EXEC_OK);
     if is_readable && !(may(path, Access::WRITE_OK) && may(folder, Access::WRITE_OK)) {
         return StoreFault::new(FaultKind::ReadOnly, fault.detail);
     }
-    let is_full = rustix::fs::statvfs(folder).is_ok_and(|about| about.f_bavail == 0);
-    if is_full && may(path, Access::WRITE_OK) {
+    if is_full(path) && may(path, Access::WRITE_OK) {
         return StoreFault::new(FaultKind::Full, fault.detail);
     }
     fault
+}
+
+/// Whether the disk that a file is on has no block left for this user.
+pub(crate) fn is_full(path: &Path) -> bool {
+    rustix::fs::statvfs(folder_of(path)).is_ok_and(|about| about.f_bavail == 0)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// The list of what may run from repositories; in the configuration folder of the user.
@@ -234,4 +244,8 @@ fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).map(PathBuf::from).and_then(absolute);
     let home = || std::env::var_os("HOME").map(PathBuf::from).and_then(absolute);
     named.or_else(|| home().map(|home| home.join(below_home))).map(|base| base.join("probity"))
+}
+
+fn is_of_nats(scheme: &str) -> bool {
+    ["nats", "tls"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }

@@ -26,7 +26,7 @@ fn a_good_store_is_said_to_be_good() {
     {
         assert_eq!(finding(&diagnosis, subject)["level"], "ok", "{subject}: {diagnosis}");
     }
-    assert_eq!(finding(&diagnosis, "runs")["text"], "1 runs");
+    assert_eq!(finding(&diagnosis, "runs")["text"], "1 run");
 }
 
 #[test]

@@ -67,6 +67,9 @@ fn a_store_that_may_not_be_written_is_said_to_be_so() {
         );
         assert!(ran.stderr.contains("read-only"), "{command}: {ran:?}");
     }
+    let ran = world.probity(["doctor", "--store", store.as_str()]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("store_read_only"), "{ran:?}");
     let new = format!("sqlite:{}", mount_point.0.join("new.db").display());
     let ran = submit(&world, "new", &["--store", &new, "--json"], &HONEST);
     assert_eq!((ran.code, ran.error_code().as_str()), (74, "store_read_only"), "{ran:?}");
@@ -83,6 +86,9 @@ fn a_store_that_is_full_is_said_to_be_so() {
     for (command, ran) in told(&world, &store) {
         assert_eq!((ran.code, ran.error_code().as_str()), (74, "store_full"), "{command}: {ran:?}");
     }
+    let ran = world.probity(["doctor", "--store", store.as_str()]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("store_full"), "{ran:?}");
     std::fs::remove_file(mount_point.0.join("filled")).unwrap();
     assert_eq!(submit(&world, "new", &["--store", &store], &HONEST).code, 0, "and goes on after");
 }

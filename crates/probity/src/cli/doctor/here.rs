@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use probity_store_sqlite::{Inspection, Options, inspect};
 
 use super::Finding;
+use crate::cli::present::count;
+use crate::location::{explained, is_full};
 
 /// Everything about the file, as far as it can be looked at.
 pub(super) async fn findings(path: &Path, is_named: bool) -> Vec<Finding> {
@@ -25,7 +27,10 @@ pub(super) async fn findings(path: &Path, is_named: bool) -> Vec<Finding> {
     let looked = tokio::task::spawn_blocking(move || inspect(&file)).await;
     match looked {
         Ok(Ok(inspection)) => of(path, &inspection),
-        Ok(Err(fault)) => vec![Finding::fail("file", fault.code(), fault.to_string())],
+        Ok(Err(fault)) => {
+            let fault = explained(path, fault);
+            vec![Finding::fail("file", fault.code(), fault.to_string())]
+        }
         Err(error) => vec![Finding::fail("file", "internal", error.to_string())],
     }
 }
@@ -45,6 +50,11 @@ fn of(path: &Path, found: &Inspection) -> Vec<Finding> {
         ),
     });
     findings.push(match &found.unwritable {
+        None if is_full(path) => Finding::fail(
+            "writable",
+            "store_full",
+            "the disk is full; nothing more can be recorded until there is room",
+        ),
         None => Finding::ok("writable", "this user can write"),
         Some(fault) => Finding::fail("writable", fault.code(), fault.to_string()),
     });
@@ -53,7 +63,7 @@ fn of(path: &Path, found: &Inspection) -> Vec<Finding> {
         "durability",
         format!("acknowledged records survive loss of power (synchronous={durability})"),
     ));
-    findings.push(Finding::ok("runs", format!("{runs} runs")));
+    findings.push(Finding::ok("runs", count(*runs, "run")));
     findings.extend(found.jobs.as_ref().map(|jobs| {
         let (queued, parked, dead) = (jobs.queued, jobs.parked, jobs.dead);
         let text = format!("{queued} queued, {parked} parked, {dead} dead letters");

@@ -1,5 +1,7 @@
 //! Text from the world, made safe for a terminal.
 
+use probity_core::is_hidden;
+
 /// The text on one line, with nothing in it that moves a cursor, colours, or hides.
 pub(crate) fn line(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -24,7 +26,7 @@ pub(crate) fn block(text: &str) -> Vec<String> {
 
 /// Whether the text has more in it than is seen, or would have its reader's terminal obey.
 pub(crate) fn hides(text: &str) -> bool {
-    text.chars().any(|char| char.is_control() || is_invisible(char))
+    text.chars().any(is_hidden)
 }
 
 /// So many of something, in words.
@@ -39,23 +41,10 @@ fn push_visible(clean: &mut String, text: &str) {
     for char in text.chars() {
         match char {
             '\t' => clean.push_str("    "),
-            char if char.is_control() || is_invisible(char) => clean.extend(char.escape_default()),
+            char if is_hidden(char) => clean.extend(char.escape_default()),
             char => clean.push(char),
         }
     }
-}
-
-/// Characters that turn the direction of what follows, or take no room: they make one text look
-/// like another.
-const fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]
@@ -67,7 +56,7 @@ mod tests {
         let hostile = "a\u{1b}[2Jb\u{9b}31mc\u{7}\r\u{8}d\u{202e}e\u{200b}";
         let shown = line(hostile);
         assert_eq!(shown, r"a\u{1b}[2Jb\u{9b}31mc\u{7}\r\u{8}d\u{202e}e\u{200b}");
-        assert!(!shown.chars().any(|char| char.is_control() || is_invisible(char)));
+        assert!(!shown.chars().any(is_hidden));
     }
 
     #[test]
