@@ -24,7 +24,6 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::content;
 use crate::found::Found;
 use crate::journal::Journal;
 use crate::notebook::Wanted;
@@ -106,20 +105,6 @@ impl Engine {
             driver.feed(Input::Resume)?;
         }
         Box::pin(driver.drive()).await
-    }
-
-    /// A run that is in no log yet, with what it is opened with staged.
-    pub(crate) fn open(&self, plan: &Plan) -> Result<(Delegation, Journal), EngineError> {
-        plan.complete(plan.terms.as_ref())?;
-        let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
-        let mut blobs = Vec::new();
-        let request = content::keep(&mut blobs, plan.request.clone());
-        if plan.terms.is_some() {
-            content::keep(&mut blobs, plan.envelope.clone());
-        }
-        journal.stage(blobs);
-        let (now_ms, run) = (self.clock.now_ms(), plan.run.clone());
-        Ok((Delegation::open(now_ms, run, request, plan.charter())?, journal))
     }
 
     /// From the log to a driver that knows what the interrupted one knew.

@@ -6,9 +6,9 @@ use probity_core::{Delegation, RunId, Stage};
 use probity_record::{Chain, read_records};
 use probity_store::{Store, read_run};
 
-use crate::content::StoredParking;
+use crate::content::{self, StoredParking};
 use crate::journal::Journal;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Plan};
 
 /// A run that was read.
 pub struct Found {
@@ -36,6 +36,20 @@ impl Engine {
     /// [`EngineError::Missing`] if there is no such run; others if its log cannot be read.
     pub async fn find(&self, run: &RunId) -> Result<Found, EngineError> {
         Found::read(&self.store, run).await
+    }
+
+    /// A run that is in no log yet, with what it is opened with staged.
+    pub(crate) fn open(&self, plan: &Plan) -> Result<(Delegation, Journal), EngineError> {
+        plan.complete(plan.terms.as_ref())?;
+        let mut journal = Journal::create(Arc::clone(&self.store), plan.run.clone());
+        let mut blobs = Vec::new();
+        let request = content::keep(&mut blobs, plan.request.clone());
+        if plan.terms.is_some() {
+            content::keep(&mut blobs, plan.envelope.clone());
+        }
+        journal.stage(blobs);
+        let (now_ms, run) = (self.clock.now_ms(), plan.run.clone());
+        Ok((Delegation::open(now_ms, run, request, plan.charter())?, journal))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 29] = [
+const EDGES: [(&str, &[&str]); 33] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -26,6 +26,13 @@ const EDGES: [(&str, &[&str]); 29] = [
     ("probity-delegate", &["core", "sandbox", "egress"]),
     ("probity-engine", &["core", "record", "store", "verifier", "delegate"]),
     ("probity-worker", &["core", "record", "store", "engine"]),
+    ("probity-workflow", &["core", "record"]),
+    ("probity-conductor", &["core", "record", "workflow", "store", "engine", "worker"]),
+    (
+        "probity-host",
+        &["core", "record", "workflow", "store", "egress", "engine", "worker", "conductor"],
+    ),
+    ("probity-conformance", &[]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
@@ -62,6 +69,10 @@ const EDGES: [(&str, &[&str]); 29] = [
             "acp",
             "agent",
             "testkit",
+            "workflow",
+            "conductor",
+            "host",
+            "conformance",
         ],
     ),
     (
@@ -126,7 +137,7 @@ const EDGES: [(&str, &[&str]); 29] = [
 ];
 
 /// What a member's tests may stand on besides: a durable provider, scripted models and servers.
-const TEST_EDGES: [(&str, &[&str]); 7] = [
+const TEST_EDGES: [(&str, &[&str]); 9] = [
     ("probity-engine", &["store-sqlite"]),
     ("probity-worker", &["store-sqlite", "delegate", "verifier", "testkit"]),
     ("probity-chat", &["testkit"]),
@@ -134,6 +145,8 @@ const TEST_EDGES: [(&str, &[&str]); 7] = [
     ("probity-mcp", &["core", "testkit"]),
     ("probity-acp", &["testkit"]),
     ("probity-agent", &["llm", "testkit", "store-sqlite", "audit"]),
+    ("probity-conductor", &["store-sqlite", "delegate", "verifier"]),
+    ("probity-host", &["store-sqlite", "delegate", "verifier", "conformance"]),
 ];
 
 /// The crates that third parties audit with: their direct dependencies are counted together.
@@ -145,7 +158,7 @@ const FOUNDATION_NEVER: [&str; 6] =
 
 /// Tools that belong to few: who else needs one goes through its owner.
 const OWNED: [(&str, &[&str]); 5] = [
-    ("reqwest", &["probity-egress"]),
+    ("reqwest", &["probity-egress", "probity-conformance", "probity-host"]),
     ("starlark", &["probity-script"]),
     (
         "rusqlite",
