@@ -32,7 +32,7 @@ const EDGES: [(&str, &[&str]); 33] = [
         "probity-host",
         &["core", "record", "workflow", "store", "egress", "engine", "worker", "conductor"],
     ),
-    ("probity-conformance", &[]),
+    ("probity-conformance", &["record"]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
@@ -145,7 +145,7 @@ const TEST_EDGES: [(&str, &[&str]); 9] = [
     ("probity-mcp", &["core", "testkit"]),
     ("probity-acp", &["testkit"]),
     ("probity-agent", &["llm", "testkit", "store-sqlite", "audit"]),
-    ("probity-conductor", &["store-sqlite", "delegate", "verifier"]),
+    ("probity-conductor", &["store-sqlite", "delegate", "verifier", "testkit"]),
     ("probity-host", &["store-sqlite", "delegate", "verifier", "conformance"]),
 ];
 
