@@ -115,12 +115,13 @@ pub(super) fn read(
     path: &str,
     is_conformance: bool,
 ) -> Option<Kind> {
-    let word = |key: &str| config.and_then(|c| c.get(key)).and_then(Value::as_str);
+    let given = |key: &str| config.and_then(|config| config.get(key)).and_then(Value::as_str);
+    let stated = config.and_then(|config| config.get("code").or_else(|| config.get("errorCode")));
     Some(match type_id {
         "core.noop" => Kind::Noop,
         "core.fail" => Kind::Fail {
-            code: word("code").or(word("errorCode")).unwrap_or("node_failed").to_owned(),
-            message: word("message").unwrap_or("the node is made to fail").to_owned(),
+            code: stated.and_then(Value::as_str).unwrap_or("node_failed").to_owned(),
+            message: given("message").unwrap_or("the node is made to fail").to_owned(),
         },
         "core.delay" => Kind::Delay { delay: config.and_then(|c| c.get("delayMs")).cloned() },
         "core.identity" => Kind::Identity,
