@@ -7,7 +7,9 @@
 #[doc(hidden)]
 pub mod cli;
 mod episode;
+mod given;
 mod handler;
+mod job_planner;
 pub mod location;
 mod planner;
 mod prepare;
@@ -17,6 +19,7 @@ pub mod request;
 pub mod run_folder;
 
 pub use episode::{EpisodeError, RunEpisode};
+pub use job_planner::JobPlanner;
 pub use planner::RecordedPlanner;
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
 pub use probity_acp as acp;

@@ -72,14 +72,14 @@ impl Planner for RecordedPlanner {
 
 /// A key that is not set may be on another worker, or on this one after a restart. Everything else says
 /// the same however often it is asked, until somebody changes something and retries the dead letter.
-fn refusal(error: &PrepareError) -> PlanError {
+pub(crate) fn refusal(error: &PrepareError) -> PlanError {
     match error {
         PrepareError::NoKey { .. } => later(error.code(), error),
         _ => never(error.code(), error),
     }
 }
 
-fn never(code: &str, message: &impl ToString) -> PlanError {
+pub(crate) fn never(code: &str, message: &impl ToString) -> PlanError {
     PlanError::Never { code: Code::slug(code), message: message.to_string() }
 }
 

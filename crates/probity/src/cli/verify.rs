@@ -4,9 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use probity_core::{Claim, RedFirst};
-use probity_delegate::{Answered, Conversation, Delegate, DelegateError, Request as Asked};
 use probity_engine::{Engine, SystemClock};
 use probity_record::canonical::parse_ijson;
 use probity_verifier::NoFacts;
@@ -19,6 +17,7 @@ use super::run::{
     Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
 };
 use super::source::{open, refuse_irregular};
+use crate::given::GivenClaim;
 use crate::location::Programs;
 use crate::{Prepared, Request, open_workspace, prepare_with};
 
@@ -78,26 +77,6 @@ fn refuse_comparisons(request: &Request) -> Result<(), CliError> {
             check.kind(),
             check.target()
         ))),
-    }
-}
-
-/// A delegate that has already answered.
-struct GivenClaim {
-    claim: Claim,
-}
-
-#[async_trait]
-impl Delegate for GivenClaim {
-    async fn attempt(&self, _: &Asked) -> Result<Answered, DelegateError> {
-        Ok(Answered::of(self.claim.clone()))
-    }
-
-    fn conversation(&self) -> Conversation {
-        Conversation::Fresh
-    }
-
-    fn describe(&self) -> String {
-        "a claim that was given".to_owned()
     }
 }
 
