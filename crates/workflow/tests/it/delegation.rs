@@ -1,1 +1,157 @@
-//! To come.
+//! Nodes that hand their work to the delegation engine: every outcome, gating and not.
+
+use probity_workflow::{DelegationEnd, Effect, Event, Input, Judgement};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, code, definition, node, start};
+
+/// Of `{"sum":3}`, by another tool.
+const DIGEST: &str = "cf671ee8b10d052ca89d09309f6d1f758acc09afc189d3db1f573dac86112cbb";
+
+fn delegating() -> Value {
+    let request = json!({
+        "task": {"$var": "task"}, "checks": [{"file": {"path": {"$var": "path"}}}], "plain": {"$var": 1},
+    });
+    let config = json!({"request": request, "outputVariable": "result"});
+    definition("w", json!([node("work", "probity.delegation", config)]), &[])
+}
+
+fn begun(is_gating: bool) -> Rig {
+    let mut start =
+        start(&delegating(), json!({"task": "add", "path": "sum.json", "result": "old"}));
+    start.terms.is_gating = is_gating;
+    Rig::open(start).unwrap()
+}
+
+fn end(outcome: &str) -> DelegationEnd {
+    let has_verdict = !["unverified", "faulted", "delegate_failed", "cancelled"].contains(&outcome);
+    let verdict = match outcome {
+        "verified" => Judgement::Pass,
+        "exhausted" => Judgement::Revise,
+        _ => Judgement::Fail,
+    };
+    let is_delivered = ["verified", "unverified"].contains(&outcome);
+    DelegationEnd {
+        outcome: outcome.to_owned(),
+        code: code("a_word"),
+        verdict: has_verdict.then_some(verdict),
+        criteria: vec![code("sum"), code("file"), code("sum")],
+        attempts: 2,
+        delivered: is_delivered.then(|| json!({"sum": 3})),
+        candidate: has_verdict.then(|| DIGEST.to_owned()),
+    }
+}
+
+fn finish(rig: &mut Rig, end: DelegationEnd) {
+    let Some(Effect::Delegate { delegation, .. }) = rig.effects().pop() else { panic!("no work") };
+    rig.give(Input::DelegationEnded { delegation, end });
+    rig.assert_sound();
+}
+
+/// The verdict that was told, the result, and how the run ended.
+fn told(rig: &Rig) -> (String, Value, String) {
+    let verdict = rig
+        .words()
+        .into_iter()
+        .find_map(|word| word.strip_prefix("agent-verified work ").map(str::to_owned));
+    let end = rig.snapshot().error.map_or("completed".to_owned(), |error| error.code);
+    (verdict.unwrap_or_default(), rig.variable("result"), end)
+}
+
+#[test]
+fn the_request_has_the_variables_in_it() {
+    let mut rig = begun(true);
+    let effects = rig.effects();
+    let Some(Effect::Delegate { request, node, .. }) = effects.first() else { panic!("no work") };
+    assert_eq!(node, "work");
+    let expected = json!({
+        "task": "add", "checks": [{"file": {"path": "sum.json"}}], "plain": {"$var": 1},
+    });
+    assert_eq!(*request, expected);
+    let rig = Rig::new(&delegating());
+    assert_eq!(rig.snapshot().error.unwrap().code, "validation_error", "`task` is not set");
+}
+
+#[test]
+fn where_verdicts_gate() {
+    let sum = || json!({"sum": 3});
+    let table = [
+        ("verified", "pass", sum(), "completed"),
+        ("unverified", "", sum(), "completed"),
+        ("exhausted", "revise", json!("old"), "not_verified"),
+        ("rejected", "fail", json!("old"), "not_verified"),
+        ("inconclusive", "fail", json!("old"), "not_verified"),
+        ("faulted", "", json!("old"), "verifier_faulted"),
+        ("delegate_failed", "", json!("old"), "not_verified"),
+        ("cancelled", "", json!("old"), "not_verified"),
+        ("escalated", "fail", json!("old"), "not_verified"),
+    ];
+    for (outcome, verdict, result, ended) in table {
+        let mut rig = begun(true);
+        finish(&mut rig, end(outcome));
+        assert_eq!(told(&rig), (verdict.to_owned(), result, ended.to_owned()), "{outcome}");
+    }
+}
+
+#[test]
+fn where_verdicts_are_only_told() {
+    for outcome in ["verified", "unverified", "exhausted", "rejected", "inconclusive", "faulted"] {
+        let mut rig = begun(false);
+        let mut delivered = end(outcome);
+        delivered.delivered = Some(json!({"sum": 3}));
+        finish(&mut rig, delivered);
+        assert_eq!((told(&rig).1, told(&rig).2), (json!({"sum": 3}), "completed".to_owned()));
+        let mut rig = begun(false);
+        let mut missing = end(outcome);
+        missing.delivered = None;
+        finish(&mut rig, missing);
+        assert_eq!(told(&rig).2, "delivery_missing");
+    }
+}
+
+#[test]
+fn a_verdict_names_the_delegation_the_gate_and_sorted_keys() {
+    let mut rig = begun(true);
+    let effects = rig.effects();
+    let Some(Effect::Delegate { delegation, .. }) = effects.first() else { panic!("no work") };
+    rig.give(Input::DelegationEnded { delegation: delegation.clone(), end: end("verified") });
+    let entries = rig.entries();
+    let verified = entries.iter().find_map(|entry| match &entry.event {
+        Event::AgentVerified(verified) => Some(verified),
+        _ => None,
+    });
+    let verified = verified.unwrap();
+    assert_eq!((verified.agent.as_str(), &verified.target), ("probity.gate", delegation));
+    assert_eq!(verified.candidate, DIGEST);
+    assert_eq!(verified.criteria, [code("file"), code("sum")]);
+}
+
+#[test]
+fn only_what_was_verified_is_taken_over() {
+    let mut rig = begun(true);
+    let mut other = end("verified");
+    other.delivered = Some(json!({"sum": 4}));
+    finish(&mut rig, other);
+    assert_eq!(told(&rig), ("pass".to_owned(), json!("old"), "candidate_differs".to_owned()));
+
+    let mut rig = begun(true);
+    let mut contradicting = end("verified");
+    contradicting.verdict = Some(Judgement::Fail);
+    finish(&mut rig, contradicting);
+    assert_eq!(told(&rig), ("fail".to_owned(), json!("old"), "not_verified".to_owned()));
+
+    let mut rig = begun(true);
+    let mut nothing = end("verified");
+    nothing.delivered = None;
+    finish(&mut rig, nothing);
+    assert_eq!(told(&rig).2, "delivery_missing");
+}
+
+#[test]
+fn only_the_delegation_that_is_at_work_can_end() {
+    let mut rig = begun(true);
+    let other = Input::DelegationEnded { delegation: rig.run.run().clone(), end: end("verified") };
+    assert_eq!(rig.try_give(other).unwrap_err().code(), "stale_answer");
+    rig.give(Input::Cancel { reason: None, by: None, parent: None });
+    assert!(matches!(rig.effects().pop(), Some(Effect::Stop { .. })));
+}
