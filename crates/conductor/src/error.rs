@@ -37,6 +37,24 @@ pub enum ConductError {
         /// Where and why.
         why: String,
     },
+    /// Others append to the run faster than this conductor.
+    #[error("others append to run `{run}` faster than this process; try again")]
+    Overtaken {
+        /// The run.
+        run: RunId,
+    },
+    /// There is no definition of that name.
+    #[error("there is no workflow `{workflow}` here")]
+    WorkflowUnknown {
+        /// Its name.
+        workflow: String,
+    },
+    /// Runs began runs, too many one below the other.
+    #[error("runs may begin runs {max} deep, and this would be one more")]
+    TooDeep {
+        /// How deep.
+        max: u32,
+    },
     /// As many runs are driven as may be.
     #[error("{max} runs are driven, as many as may be; try again once one has ended")]
     Busy {
@@ -81,6 +99,9 @@ impl ConductError {
             Self::Refused(refusal) => refusal.code(),
             Self::NotForTelling => "input_not_for_telling",
             Self::Unrecordable { .. } => "input_unrecordable",
+            Self::Overtaken { .. } => "conductor_overtaken",
+            Self::WorkflowUnknown { .. } => "workflow_unknown",
+            Self::TooDeep { .. } => "workflow_too_deep",
             Self::Busy { .. } => "conductor_busy",
             Self::Stopping => "conductor_stopping",
             Self::Fork(error) => error.code(),
@@ -89,5 +110,11 @@ impl ConductError {
             Self::Store(error) => error.code(),
             Self::Blob(error) => error.code(),
         }
+    }
+
+    /// Whether it is the storage that failed, or others were faster: trying again may help.
+    #[must_use]
+    pub const fn is_storage(&self) -> bool {
+        matches!(self, Self::Append(_) | Self::Store(_) | Self::Blob(_) | Self::Overtaken { .. })
     }
 }

@@ -5,13 +5,20 @@
 //! anything done that it asks for. So a run goes on after a crash where its log ends, in this process or
 //! in another one.
 
+mod child;
 mod conductor;
 mod definitions;
 mod delegations;
+mod driver;
+mod errands;
 mod error;
 mod follower;
 mod fork;
+mod house;
+mod journal;
 mod options;
+mod recover;
+mod tale;
 
 pub use conductor::{Begun, Conductor, Page, Recovered};
 pub use definitions::{DefinitionDiffers, Definitions};

@@ -40,3 +40,11 @@ impl Default for ConductorOptions {
         }
     }
 }
+
+impl ConductorOptions {
+    /// The pause before the next try.
+    pub(crate) fn pause(&self, tries: u32) -> Duration {
+        let doubled = self.try_again.saturating_mul(1 << tries.saturating_sub(1).min(20));
+        doubled.min(self.try_again_max)
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs that runs begin.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use probity_core::{Code, RunId};
+use probity_workflow::{ChildEnd, Effect, Event, Failure, Input, Kin, Origin, Refusal, Start};
+
+use crate::ConductError;
+use crate::errands::{Word, failed};
+use crate::house::{House, Message};
+use crate::journal::Journal;
+
+/// How long one wait for a child lasts, before it is looked at whether anybody drives it.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Begins a child, unless it has begun.
+pub(crate) async fn begin(house: Arc<House>, parent: RunId, effect: Effect) -> Word {
+    let Effect::StartChild { child, workflow, inputs, node, is_dispatch } = effect else {
+        return Word::Done;
+    };
+    let mut tries = 1;
+    loop {
+        let origin = Origin::Child { parent: parent.clone(), node: node.clone(), is_dispatch };
+        let begun = try_begin(&house, &child, &workflow, inputs.clone(), origin).await;
+        let error = match begun {
+            Ok(()) => return Word::Began { child },
+            Err(error) => error,
+        };
+        if error.is_storage() && tries < house.options.max_tries {
+            tokio::time::sleep(house.options.pause(tries)).await;
+            tries += 1;
+            continue;
+        }
+        // The conductor lets go of the parent as well; whoever takes it up asks again.
+        if error == ConductError::Stopping {
+            return Word::Done;
+        }
+        let (code, message) = (Code::slug(error.code()), error.to_string());
+        return Word::Answer(Box::new(failed(Kin::Child, child, code, message)));
+    }
+}
+
+async fn try_begin(
+    house: &Arc<House>,
+    child: &RunId,
+    workflow: &str,
+    inputs: serde_json::Map<String, serde_json::Value>,
+    origin: Origin,
+) -> Result<(), ConductError> {
+    let Origin::Child { parent, .. } = &origin else { return Err(ConductError::NotForTelling) };
+    if let Some(there) = house.start_of(child).await? {
+        // The definition may be another one by now: a child that began stays what it is.
+        return match there.origin == Some(origin) {
+            true => house.begun(child).await.map(drop),
+            false => Err(ConductError::Exists { run: child.clone() }),
+        };
+    }
+    let unknown = || ConductError::WorkflowUnknown { workflow: workflow.to_owned() };
+    let definition = house.definitions.get(workflow).ok_or_else(unknown)?;
+    let missing = || ConductError::Missing { run: parent.clone() };
+    let above = house.start_of(parent).await?.ok_or_else(missing)?;
+    check_depth(house, &above).await?;
+    let start = Start {
+        definition: definition.as_ref().clone(),
+        inputs,
+        owner: above.owner,
+        origin: Some(origin),
+        tags: above.tags,
+        metadata: serde_json::Map::new(),
+        bounds: above.bounds,
+        terms: above.terms,
+    };
+    house.begin(child.clone(), start).await.map(drop)
+}
+
+/// A definition that begins itself comes to an end.
+async fn check_depth(house: &House, parent: &Start) -> Result<(), ConductError> {
+    let max = house.options.max_depth;
+    let mut above = parent.origin.clone();
+    for _ in 1..max {
+        let Some(Origin::Child { parent, .. }) = &above else { return Ok(()) };
+        above = house.start_of(parent).await?.and_then(|start| start.origin);
+    }
+    match above {
+        Some(Origin::Child { .. }) => Err(ConductError::TooDeep { max }),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the end of a child that has begun.
+pub(crate) async fn ended(house: Arc<House>, child: RunId) -> Word {
+    let mut tries = 1;
+    loop {
+        let error = match await_end(&house, &child).await {
+            Ok(end) => {
+                return Word::Answer(Box::new(Input::ChildEnded { child, end }));
+            }
+            Err(error) => error,
+        };
+        if error == ConductError::Stopping {
+            return Word::Done;
+        }
+        if !error.is_storage() || tries >= house.options.max_tries {
+            let code = error.code().to_owned();
+            let error = Failure { code, message: error.to_string(), details: None };
+            let end = ChildEnd::Failed { error, was_started: true };
+            return Word::Answer(Box::new(Input::ChildEnded { child, end }));
+        }
+        tokio::time::sleep(house.options.pause(tries)).await;
+        tries += 1;
+    }
+}
+
+async fn await_end(house: &Arc<House>, child: &RunId) -> Result<ChildEnd, ConductError> {
+    let mut len = 0;
+    loop {
+        let state = house.store.wait_beyond(child, len, PERIOD).await?;
+        if state.sealed {
+            break;
+        }
+        if state.len == len && !house.is_live(child) {
+            house.begun(child).await?;
+        }
+        len = state.len;
+    }
+    end_of(house, child).await?.ok_or_else(|| ConductError::Missing { run: child.clone() })
+}
+
+/// How a run ended; `None` while it has not, and for one that there is not.
+pub(crate) async fn end_of(house: &House, run: &RunId) -> Result<Option<ChildEnd>, ConductError> {
+    let mut journal = Journal::new(Arc::clone(&house.store), run.clone());
+    let mut last = None;
+    loop {
+        let steps = journal.read(crate::journal::CHUNK).await?;
+        if steps.is_empty() {
+            break;
+        }
+        last = steps.into_iter().last();
+    }
+    let event = last.and_then(|last| last.step.entries.into_iter().next_back());
+    Ok(event.and_then(|entry| match entry.event {
+        Event::RunCompleted { outputs } => Some(ChildEnd::Completed { outputs }),
+        Event::RunFailed { error, .. } => Some(ChildEnd::Failed { error, was_started: true }),
+        Event::RunCancelled { .. } => Some(ChildEnd::Cancelled),
+        _ => None,
+    }))
+}
+
+/// Has a child cancelled, if it has begun and not ended.
+pub(crate) async fn stop(house: &Arc<House>, parent: &RunId, child: &RunId) {
+    for tries in 1..=house.options.max_tries {
+        match try_stop(house, parent, child).await {
+            Err(error) if error.is_storage() => {
+                tokio::time::sleep(house.options.pause(tries)).await;
+            }
+            _ => return,
+        }
+    }
+}
+
+pub(crate) async fn try_stop(
+    house: &Arc<House>,
+    parent: &RunId,
+    child: &RunId,
+) -> Result<(), ConductError> {
+    let state = house.store.state(child).await?;
+    if state.is_none_or(|state| state.sealed) {
+        return Ok(());
+    }
+    let reason = Some("the run that began it does not want it any more".to_owned());
+    let cancel = Input::Cancel { reason, by: None, parent: Some(parent.clone()) };
+    let told = house.ask(child, |reply| Message::Tell(Box::new(cancel.clone()), reply)).await;
+    match told {
+        Ok(_) | Err(ConductError::Refused(Refusal::Ended)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,79 @@
+//! What is found in a store after a restart.
+
+use std::sync::Arc;
+
+use probity_core::RunId;
+use probity_store::limits::MAX_PAGE_RUNS;
+use probity_workflow::Origin;
+use tokio::task::JoinSet;
+
+use crate::conductor::Recovered;
+use crate::house::House;
+use crate::{ConductError, child};
+
+/// What came of one run.
+enum Found {
+    Driven,
+    NoWorkflow,
+    Full,
+    Damaged(RunId, &'static str),
+}
+
+pub(crate) async fn recover(house: &Arc<House>) -> Result<Recovered, ConductError> {
+    let mut recovered = Recovered::default();
+    let mut looks = JoinSet::new();
+    let mut after = None;
+    loop {
+        let page = house.store.list(after, MAX_PAGE_RUNS).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.cursor);
+        for listed in page.into_iter().filter(|listed| !listed.state.sealed) {
+            if looks.len() >= house.options.recover_at_once.max(1) {
+                recovered.note(looks.join_next().await);
+            }
+            looks.spawn(take_up(Arc::clone(house), listed.run));
+        }
+    }
+    while let Some(found) = looks.join_next().await {
+        recovered.note(Some(found));
+    }
+    Ok(recovered)
+}
+
+async fn take_up(house: Arc<House>, run: RunId) -> Found {
+    match try_take_up(&house, &run).await {
+        Ok(found) => found,
+        Err(ConductError::Busy { .. }) => Found::Full,
+        Err(error) => Found::Damaged(run, error.code()),
+    }
+}
+
+async fn try_take_up(house: &Arc<House>, run: &RunId) -> Result<Found, ConductError> {
+    let Some(start) = house.start_of(run).await? else { return Ok(Found::NoWorkflow) };
+    let Some(Origin::Child { parent, .. }) = &start.origin else {
+        if !house.is_live(run) {
+            house.check_room(false)?;
+            house.drive(run, false, None)?;
+        }
+        house.begun(run).await?;
+        return Ok(Found::Driven);
+    };
+    // Whoever began it may have ended without having been able to stop it.
+    if child::end_of(house, parent).await?.is_some() {
+        child::try_stop(house, parent, run).await?;
+        return Ok(Found::Driven);
+    }
+    house.begun(run).await?;
+    Ok(Found::Driven)
+}
+
+impl Recovered {
+    fn note(&mut self, found: Option<Result<Found, tokio::task::JoinError>>) {
+        match found {
+            Some(Ok(Found::Driven)) => self.driven = self.driven.saturating_add(1),
+            Some(Ok(Found::Full)) => self.has_more = true,
+            Some(Ok(Found::Damaged(run, code))) => self.damaged.push((run, code)),
+            Some(Ok(Found::NoWorkflow) | Err(_)) | None => {}
+        }
+    }
+}
