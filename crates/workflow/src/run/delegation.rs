@@ -1,7 +1,7 @@
 //! A node that hands its work to the delegation engine, which checks it itself.
 
 use probity_core::Code;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Run;
 use super::state::Work;
@@ -87,36 +87,43 @@ fn refusal(
     told: Option<&(Judgement, String)>,
     is_gating: bool,
 ) -> Option<Failure> {
-    let failure = |code: &str, message: &str| {
-        let mut details = Map::new();
-        details.insert("outcome".to_owned(), Value::from(end.outcome.as_str()));
-        details.insert("code".to_owned(), Value::from(end.code.as_str()));
-        details.insert("attempts".to_owned(), json!(end.attempts));
-        let (code, message) = (code.to_owned(), message.to_owned());
-        Some(Failure { code, message, details: Some(details) })
-    };
     if is_gating {
         match end.outcome.as_str() {
             "unverified" => {}
-            "faulted" => return failure("verifier_faulted", "a verifier of the delegation broke"),
+            "faulted" => {
+                return Some(failed(end, "verifier_faulted", "a verifier of the delegation broke"));
+            }
             "verified" => {
                 if told.is_none_or(|(verdict, _)| *verdict != Judgement::Pass) {
-                    return failure("not_verified", "the delegation ended without a pass");
+                    return Some(failed(
+                        end,
+                        "not_verified",
+                        "the delegation ended without a pass",
+                    ));
                 }
                 if end.delivered.is_some() && delivered_digest(end) != end.candidate {
-                    return failure(
+                    return Some(failed(
+                        end,
                         "candidate_differs",
                         "what was delivered is not what was verified",
-                    );
+                    ));
                 }
             }
-            _ => return failure("not_verified", "the delegation was not verified"),
+            _ => return Some(failed(end, "not_verified", "the delegation was not verified")),
         }
     }
     if end.delivered.is_none() {
-        return failure("delivery_missing", "the delegation let nothing through");
+        return Some(failed(end, "delivery_missing", "the delegation let nothing through"));
     }
     None
+}
+
+fn failed(end: &DelegationEnd, code: &str, message: &str) -> Failure {
+    let mut details = Map::new();
+    details.insert("outcome".to_owned(), Value::from(end.outcome.as_str()));
+    details.insert("code".to_owned(), Value::from(end.code.as_str()));
+    details.insert("attempts".to_owned(), Value::from(end.attempts));
+    Failure { details: Some(details), ..Failure::new(code, message) }
 }
 
 fn delivered_digest(end: &DelegationEnd) -> Option<String> {

@@ -132,7 +132,7 @@ fn delegated(delegation: RunId, draw: u16) -> Input {
             .then_some([Judgement::Pass, Judgement::Fail][usize::from(draw % 2)]),
         criteria: vec![],
         attempts: 1,
-        delivered: (draw % 5 != 0).then_some(json!(3)),
+        delivered: (!draw.is_multiple_of(5)).then_some(json!(3)),
         candidate: None,
     };
     Input::DelegationEnded { delegation, end }
