@@ -1,0 +1,47 @@
+//! What is served.
+
+mod artifacts;
+mod control;
+pub(crate) mod discovery;
+mod document;
+mod events;
+mod forks;
+mod interrupts;
+mod runs;
+mod seams;
+mod workflows;
+
+use crate::config::HostConfig;
+use crate::route::Route;
+
+/// Every route there is. Nothing else is served, and nothing else is documented.
+pub(crate) static ROUTES: &[Route] = &[
+    discovery::DISCOVERY,
+    document::OPENAPI,
+    document::ASYNCAPI,
+    workflows::READ,
+    workflows::REGISTER,
+    runs::CREATE,
+    runs::LIST,
+    runs::READ,
+    events::READ,
+    events::POLL,
+    control::CANCEL,
+    control::BULK_CANCEL,
+    control::PAUSE,
+    control::RESUME,
+    forks::FORK,
+    forks::ANCESTRY,
+    forks::DIFF,
+    interrupts::LIST,
+    interrupts::RESOLVE,
+    interrupts::READ_TOKEN,
+    interrupts::RESOLVE_TOKEN,
+    artifacts::READ,
+    seams::VERIFY_RUN,
+    seams::CACHE_KEY,
+];
+
+const fn always(_: &HostConfig) -> bool {
+    true
+}

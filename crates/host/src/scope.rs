@@ -1,0 +1,64 @@
+//! What a key may do.
+
+use std::str::FromStr;
+
+/// One permission. The list is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Read definitions.
+    ManifestRead,
+    /// Register definitions.
+    ManifestWrite,
+    /// Begin runs, and fork them.
+    RunsCreate,
+    /// Read runs and their events.
+    RunsRead,
+    /// Stop, pause and resume runs.
+    RunsCancel,
+    /// Read what runs leave.
+    ArtifactsRead,
+    /// Register and remove webhooks.
+    WebhooksManage,
+    /// Answer what runs wait for.
+    ApprovalsRespond,
+}
+
+impl Scope {
+    /// Every permission there is.
+    pub const ALL: [Self; 8] = [
+        Self::ManifestRead,
+        Self::ManifestWrite,
+        Self::RunsCreate,
+        Self::RunsRead,
+        Self::RunsCancel,
+        Self::ArtifactsRead,
+        Self::WebhooksManage,
+        Self::ApprovalsRespond,
+    ];
+
+    /// The word of the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ManifestRead => "manifest:read",
+            Self::ManifestWrite => "manifest:write",
+            Self::RunsCreate => "runs:create",
+            Self::RunsRead => "runs:read",
+            Self::RunsCancel => "runs:cancel",
+            Self::ArtifactsRead => "artifacts:read",
+            Self::WebhooksManage => "webhooks:manage",
+            Self::ApprovalsRespond => "approvals:respond",
+        }
+    }
+}
+
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+            let all = Self::ALL.map(Self::as_str).join(", ");
+            format!("`{text}` is no scope: one of {all}")
+        })
+    }
+}

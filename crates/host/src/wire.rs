@@ -1,0 +1,3 @@
+//! Runs in the words of a wire.
+
+pub mod v1;
