@@ -71,10 +71,10 @@ impl Run {
             Input::Resolve { node, value, by } => {
                 Ok(Act::Answered { answer: self.judge_answer(node, value, by)?, by })
             }
-            Input::Cancel { .. }
-            | Input::Pause { .. }
-            | Input::Resume { .. }
-            | Input::Diverged { .. } => return self.judge_word(input),
+            Input::Cancel { .. } => return self.judge_word(input),
+            Input::Pause { .. } | Input::Resume { .. } | Input::Diverged { .. } => {
+                self.judge_word(input)
+            }
         }?;
         // Whatever comes too late for the run as a whole is on record, and nothing comes of it.
         Ok(if now_ms >= self.overdue_ms() { Act::Overdue } else { act })

@@ -11,8 +11,8 @@ use crate::event::{Event, Held};
 
 /// The key of the question about a result that was withheld.
 pub(super) const NEXT: &str = "next";
-/// Its answers that have a meaning of their own. Any other lets the plan go on.
-pub(super) const AGAIN: &str = "again";
+/// Its answers that have a meaning of their own. After any other the same step is taken again.
+pub(super) const SKIP: &str = "skip";
 pub(super) const GIVE_UP: &str = "give-up";
 
 impl Run {
@@ -58,8 +58,8 @@ impl Run {
             }
             Owed::Ask(workers) => {
                 let prompt = format!(
-                    "The work of `{}` was not verified. `{AGAIN}` asks for it again, `{GIVE_UP}` ends \
-                     the run; anything else goes on without it.",
+                    "The work of `{}` was not verified. It is asked for again after any answer but \
+                     `{SKIP}`, which goes on without it, and `{GIVE_UP}`, which ends the run.",
                     workers.first().map_or("", String::as_str)
                 );
                 let decision = Decision::AskUser { prompt };

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Run;
 use super::answer::{Action, Answer, Ruling};
 use super::state::{Ballot, Delivery, Owed, Purpose, Wait, Work};
-use super::supervisor::{AGAIN, GIVE_UP, NEXT};
+use super::supervisor::{GIVE_UP, NEXT, SKIP};
 use crate::decision::Decision;
 use crate::definition::{ApprovalConfig, RejectionPolicy};
 use crate::event::{Event, Failure, Held};
@@ -201,9 +201,9 @@ impl Run {
                 let word = answer.text(NEXT);
                 self.end_turn(at, answer.into_outputs());
                 self.supervision(at).owed = match (about, word.as_deref()) {
-                    (Some(workers), Some(AGAIN)) => Some(Owed::Again(workers)),
+                    (None, _) | (Some(_), Some(SKIP)) => None,
                     (Some(_), Some(GIVE_UP)) => Some(Owed::GiveUp),
-                    _ => None,
+                    (Some(workers), _) => Some(Owed::Again(workers)),
                 };
             }
             Purpose::Escalated { decision, decided } => self.follow(at, decision, decided, None),
@@ -223,10 +223,10 @@ impl Run {
             }
             Purpose::Doubted { delivery, .. } => self.clear(delivery),
             Purpose::Withheld { errand, failure } => {
-                if answer.text(NEXT).as_deref() == Some(AGAIN) {
-                    self.retry(at, failure);
-                } else {
+                if matches!(answer.text(NEXT).as_deref(), Some(SKIP | GIVE_UP)) {
                     self.absorb_or_fail(&errand, "completed", failure);
+                } else {
+                    self.retry(at, failure);
                 }
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Run;
 use super::child::child_outputs;
 use super::state::{Delivery, Errand, Owed, Purpose};
-use super::supervisor::{AGAIN, GIVE_UP, NEXT};
+use super::supervisor::{GIVE_UP, NEXT, SKIP};
 use crate::bounds::Bound;
 use crate::event::{Event, Failure};
 use crate::snapshot::Withheld;
@@ -78,8 +78,8 @@ impl Run {
             OnFail::GiveUp => self.absorb_or_fail(&errand, "completed", failure),
             OnFail::AskUser => {
                 let text = format!(
-                    "The work of `{}` was not verified. `{AGAIN}` asks for it again; anything else, \
-                     such as `{GIVE_UP}`, goes on without it or ends the run, as the node says.",
+                    "The work of `{}` was not verified. It is asked for again after any answer but \
+                     `{SKIP}` and `{GIVE_UP}`, which leave it to the node to go on without it or to fail.",
                     errand.worker
                 );
                 let question = json!({"id": NEXT, "question": text, "schema": {"type": "string"}});

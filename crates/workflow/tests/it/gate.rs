@@ -99,7 +99,7 @@ fn a_fail_changes_no_variable_and_harvests_nothing() {
 
 #[test]
 fn no_run_with_a_standing_fail_completes_as_a_success() {
-    for answer in ["go on", "give-up"] {
+    for answer in ["skip", "give-up"] {
         let mut rig = Rig::new(&checked_team(plan(), "ask-user"));
         rig.complete_child(json!({"out": "bad"}));
         rig.judge_with(Judgement::Fail, &["grounded"], None);
@@ -112,7 +112,7 @@ fn no_run_with_a_standing_fail_completes_as_a_success() {
     let mut rig = Rig::new(&checked_team(plan(), "ask-user"));
     rig.complete_child(json!({"out": "bad"}));
     rig.judge(Judgement::Fail);
-    rig.resolve("boss", json!({"next": "again"}));
+    rig.resolve("boss", json!({"next": "do it properly"}));
     rig.complete_child(json!({"out": "good"}));
     rig.judge(Judgement::Pass);
     assert_eq!(criteria(&rig), []);
@@ -127,7 +127,7 @@ fn a_plan_cannot_call_met_what_is_withheld() {
     let mut rig = Rig::new(&checked_team(plan, "ask-user"));
     rig.complete_child(json!({"out": "bad"}));
     rig.judge_with(Judgement::Fail, &["grounded"], None);
-    rig.resolve("boss", json!({"next": "fine"}));
+    rig.resolve("boss", json!({"next": "skip"}));
     assert_eq!(criteria(&rig), [("grounded".to_owned(), false), ("short".to_owned(), true)]);
     assert_eq!(rig.snapshot().is_goal_satisfied, Some(false));
 

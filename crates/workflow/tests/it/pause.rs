@@ -68,6 +68,19 @@ fn the_next_worker_waits_as_well() {
 }
 
 #[test]
+fn a_run_that_took_too_long_does_not_go_on() {
+    let mut rig = Rig::new(&team(json!([next(&["a"]), end()])));
+    pause(&mut rig);
+    rig.now_ms += 600_001;
+    resume(&mut rig);
+    assert_eq!(rig.last_words()[1], "run-failed run_timeout");
+    let mut rig = Rig::new(&team(json!([next(&["a"]), end()])));
+    rig.now_ms += 600_001;
+    rig.give(Input::Cancel { reason: None, by: None, parent: None });
+    assert_eq!(rig.snapshot().status, Status::Cancelled, "whoever stops it, stops it");
+}
+
+#[test]
 fn only_what_runs_is_paused_and_only_what_is_paused_goes_on() {
     let mut rig = Rig::new(&team(json!([next(&["a"]), end()])));
     let resume = Input::Resume { reason: None };

@@ -144,7 +144,7 @@ fn resolved(rig: &Rig, draw: u16) -> Input {
     let value = if interrupt.kind == InterruptKind::Approval {
         json!(["accept", "reject", "accept"][usize::from(draw % 3)])
     } else {
-        let word = ["again", "give-up", "fine"][usize::from(draw % 3)];
+        let word = ["again", "give-up", "skip"][usize::from(draw % 3)];
         let questions = interrupt.data["questions"].as_array().unwrap();
         questions.iter().map(|q| (q["id"].as_str().unwrap().to_owned(), json!(word))).collect()
     };

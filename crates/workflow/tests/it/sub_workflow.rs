@@ -199,9 +199,11 @@ fn a_withheld_result_is_tried_again_asked_about_or_fails() {
     gave_up.judge(Judgement::Fail);
     assert_eq!(gave_up.snapshot().error.unwrap().code, "not_verified");
 
-    for (answer, code, status) in
-        [("again", None, Status::Running), ("give-up", Some("not_verified"), Status::Failed)]
-    {
+    for (answer, code, status) in [
+        ("once more", None, Status::Running),
+        ("skip", Some("not_verified"), Status::Failed),
+        ("give-up", Some("not_verified"), Status::Failed),
+    ] {
         let mut asked = Rig::new(&parent(json!({}), critic("ask-user")));
         asked.complete_child(json!({"out": "bad"}));
         asked.judge(Judgement::Fail);
