@@ -34,7 +34,7 @@ fn plain() -> Vec<Value> {
         (nodes, edges.map(|(from, to)| edge(from, to)).collect())
     };
     let noop = || vec![node("noop", "core.noop", &json!({}))];
-    let delay = |ms: u64| vec![node("delay", "core.delay", &json!({"delayMs": ms}))];
+    let delay = |config: &Value| vec![node("delay", "core.delay", config)];
     let delay_ms = |ms: u64| vec![json!({"name": "delayMs", "type": "number", "defaultValue": ms})];
     let (row, row_edges) = chain(&["a", "b", "c"]);
     let (six, six_edges) = chain(&["n1", "n2", "n3", "n4", "n5", "n6"]);
@@ -62,9 +62,14 @@ fn plain() -> Vec<Value> {
             vec![],
             vec![json!({"name": "payload", "type": "object"})],
         ),
-        workflow("conformance-delay", delay(1_000), vec![], delay_ms(1_000)),
-        workflow("conformance-cancellable", delay(30_000), vec![], delay_ms(30_000)),
-        workflow("conformance-run-duration-breach", delay(30_000), vec![], vec![]),
+        workflow("conformance-delay", delay(&json!({})), vec![], delay_ms(1_000)),
+        workflow("conformance-cancellable", delay(&json!({})), vec![], delay_ms(30_000)),
+        workflow(
+            "conformance-run-duration-breach",
+            delay(&json!({"delayMs": 30_000})),
+            vec![],
+            vec![],
+        ),
         workflow("conformance-multi-node", row, row_edges, vec![]),
         workflow("conformance-cap-breach", six, six_edges, vec![]),
     ]
@@ -72,6 +77,11 @@ fn plain() -> Vec<Value> {
 
 fn waiting() -> Vec<Value> {
     let gate = json!({"title": "May it go on?", "actions": ["accept", "reject"]});
+    let unsure = json!({"mockDecision": {"decision": "go-on", "confidence": 0.5}});
+    let aloud = json!({
+        "mockReasoning": {"summary": "It adds up."},
+        "mockDecision": {"decision": "go-on", "confidence": 0.9},
+    });
     let ask = json!({"questions": [{"id": "q1", "question": "Which colour?"}]});
     vec![
         workflow(
@@ -83,6 +93,18 @@ fn waiting() -> Vec<Value> {
         workflow(
             "conformance-clarification",
             vec![node("ask", "core.clarificationGate", &ask)],
+            vec![],
+            vec![],
+        ),
+        workflow(
+            "conformance-agent-low-confidence",
+            vec![node("agent", "core.conformance.mock-agent", &unsure)],
+            vec![],
+            vec![],
+        ),
+        workflow(
+            "conformance-agent-reasoning",
+            vec![node("agent", "core.conformance.mock-agent", &aloud)],
             vec![],
             vec![],
         ),

@@ -1,0 +1,147 @@
+//! Who may what, and what is said to everybody else.
+
+use reqwest::Method;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::face::{Face, OTHER, READER, config, done};
+
+#[tokio::test]
+async fn who_has_no_key_learns_nothing() {
+    let face = Face::new().await;
+    let run = face.begin("conformance-noop").await;
+    for path in [
+        "/v1/runs".to_owned(),
+        format!("/v1/runs/{run}"),
+        format!("/v1/runs/{run}/artifacts/a"),
+        "/v1/runs/nobody".to_owned(),
+        "/v1/nowhere".to_owned(),
+        "/".to_owned(),
+    ] {
+        let bare = done(face.bare(Method::GET, &path)).await;
+        bare.is_failure(401, "unauthenticated");
+        assert_eq!(bare.headers["www-authenticate"], "Bearer");
+        let wrong = done(face.bare(Method::GET, &path).bearer_auth("wrong")).await;
+        wrong.is_failure(401, "unauthenticated");
+        assert_eq!(bare.json, wrong.json);
+    }
+    done(face.bare(Method::POST, "/v1/runs").body("{")).await.is_failure(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn a_key_may_what_its_scopes_say() {
+    let face = Face::new().await;
+    let ask = |path| face.bare(Method::POST, path).bearer_auth(READER).body("{}");
+    let answer = done(ask("/v1/runs")).await;
+    answer.is_failure(403, "forbidden");
+    assert_eq!(answer.json["details"]["requiredScope"], "runs:create");
+    let answer = done(ask("/v1/runs/unknown/cancel")).await;
+    assert_eq!(answer.json["details"]["requiredScope"], "runs:cancel");
+    let read = done(face.bare(Method::GET, "/v1/runs").bearer_auth(READER)).await;
+    assert_eq!(read.status, 200);
+}
+
+#[tokio::test]
+async fn another_tenants_run_is_not_there() {
+    let face = Face::new().await;
+    let run = face.begin("conformance-approval").await;
+    face.to_wait(&run).await;
+    for (method, path) in [
+        (Method::GET, format!("/v1/runs/{run}")),
+        (Method::GET, format!("/v1/runs/{run}/events")),
+        (Method::GET, format!("/v1/runs/{run}/events/poll")),
+        (Method::GET, format!("/v1/runs/{run}/ancestry")),
+        (Method::GET, format!("/v1/runs/{run}/interrupts")),
+        (Method::POST, format!("/v1/runs/{run}/cancel")),
+        (Method::POST, format!("/v1/runs/{run}:pause")),
+    ] {
+        let answer = done(face.bare(method, &path).bearer_auth(OTHER)).await;
+        answer.is_failure(404, "not_found");
+    }
+    let body = json!({"resumeValue": "accept"}).to_string();
+    let path = format!("/v1/runs/{run}/interrupts/gate");
+    let answer = done(face.bare(Method::POST, &path).bearer_auth(OTHER).body(body)).await;
+    answer.is_failure(404, "not_found");
+    let body = json!({"runIds": [run]}).to_string();
+    let bulk = face.bare(Method::POST, "/v1/runs:bulk-cancel").bearer_auth(OTHER).body(body);
+    assert_eq!(done(bulk).await.json["results"][0]["error"]["error"], "not_found");
+    let list = done(face.bare(Method::GET, "/v1/runs").bearer_auth(OTHER)).await;
+    assert_eq!(list.json["runs"], json!([]));
+    assert_eq!(face.snapshot(&run).await["status"], "waiting-approval");
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_is_the_envelope() {
+    let face = Face::new().await;
+    face.get("/v1/nowhere").await.is_failure(404, "not_found");
+    face.get("/v1/runs/nobody").await.is_failure(404, "not_found");
+    face.get("/v1/runs/no%2Fbody").await.is_failure(404, "not_found");
+    let answer = done(face.ask(Method::DELETE, "/v1/runs")).await;
+    answer.is_failure(405, "method_not_allowed");
+    assert_eq!(answer.headers["allow"], "GET, POST");
+    for body in
+        ["", "{", "[]", "null", "{}", "{\"workflowId\": 3}", "{\"a\":1,\"a\":2}", "\u{fffd}"]
+    {
+        let answer = done(face.ask(Method::POST, "/v1/runs").body(body)).await;
+        answer.is_failure(400, "validation_error");
+    }
+    let answer = face.post("/v1/runs", &json!({"workflowId": "nobody"})).await;
+    answer.is_failure(404, "not_found");
+    let tenant = json!({"workflowId": "conformance-noop", "tenantId": "other"});
+    face.post("/v1/runs", &tenant).await.is_failure(403, "forbidden");
+}
+
+#[tokio::test]
+async fn a_large_body_is_refused_whether_it_says_its_size_or_not() {
+    let mut config = config();
+    config.limits.max_body_bytes = 100;
+    let face = Face::with(config).await;
+    let answer = done(face.ask(Method::POST, "/v1/runs").body("x".repeat(101))).await;
+    answer.is_failure(413, "validation_error");
+    assert_eq!(answer.json["details"]["maxBytes"], 100);
+    let mut socket = TcpStream::connect(face.address).await.unwrap();
+    let head = "POST /v1/runs HTTP/1.1\r\nhost: h\r\nauthorization: Bearer acme-key\r\n\
+                transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+    let chunk = format!("65\r\n{}\r\n0\r\n\r\n", "x".repeat(0x65));
+    socket.write_all(format!("{head}{chunk}").as_bytes()).await.unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 413"), "{text}");
+    assert!(text.contains("\"error\":\"validation_error\""), "{text}");
+}
+
+#[tokio::test]
+async fn more_requests_than_there_is_room_for_are_told_when_to_come_again() {
+    let mut config = config();
+    config.limits.max_requests = 0;
+    let face = Face::with(config).await;
+    let answer = face.get("/v1/runs").await;
+    answer.is_failure(429, "rate_limited");
+    assert_eq!(answer.headers["retry-after"], "1");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_ends_the_connection() {
+    let mut config = config();
+    config.limits.head_timeout_ms = 50;
+    let face = Face::with(config).await;
+    let mut socket = TcpStream::connect(face.address).await.unwrap();
+    socket.write_all(b"GET /v1/runs HTTP/1.1\r\nhost:").await.unwrap();
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_told_so() {
+    let mut config = config();
+    config.limits.body_timeout_ms = 50;
+    let face = Face::with(config).await;
+    let mut socket = TcpStream::connect(face.address).await.unwrap();
+    let head = "POST /v1/runs HTTP/1.1\r\nhost: h\r\nauthorization: Bearer acme-key\r\n\
+                content-length: 10\r\nconnection: close\r\n\r\n{";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 408"), "{text}");
+}

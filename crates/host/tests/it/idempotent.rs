@@ -1,0 +1,99 @@
+//! The same request twice is one request.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::face::{Answer, Face, OTHER, config, done};
+
+async fn create(face: &Face, key: &str, body: &Value) -> Answer {
+    let request = face.ask(Method::POST, "/v1/runs").header("idempotency-key", key);
+    done(request.body(body.to_string())).await
+}
+
+#[tokio::test]
+async fn the_same_key_and_body_begin_one_run_even_on_another_host() {
+    let face = Face::new().await;
+    let body = json!({"workflowId": "conformance-idempotent", "inputs": {"nonce": "n"}});
+    let first = create(&face, "k", &body).await;
+    assert_eq!(first.status, 201, "{}", first.json);
+    assert!(!first.headers.contains_key("openwop-idempotent-replay"));
+    let spelled = "{ \"inputs\": {\"nonce\": \"n\"}, \"workflowId\": \"conformance-idempotent\" }";
+    let request = face.ask(Method::POST, "/v1/runs").header("idempotency-key", "k").body(spelled);
+    let second = done(request).await;
+    assert_eq!((second.status, &second.json), (201, &first.json));
+    assert_eq!(second.headers["openwop-idempotent-replay"], "true");
+    let restarted = Face::on(config(), Arc::clone(&face.store)).await;
+    let third = create(&restarted, "k", &body).await;
+    assert_eq!((third.status, &third.json), (201, &first.json));
+    assert_eq!(third.headers["openwop-idempotent-replay"], "true");
+}
+
+#[tokio::test]
+async fn another_body_under_a_key_is_refused_and_another_tenant_has_keys_of_its_own() {
+    let face = Face::new().await;
+    let first = create(&face, "k", &json!({"workflowId": "conformance-noop"})).await;
+    let other = json!({"workflowId": "conformance-noop", "tags": ["x"]});
+    let answer = create(&face, "k", &other).await;
+    answer.is_failure(409, "idempotency_key_mismatch");
+    assert!(answer.json.get("runId").is_none());
+    let request = face.bare(Method::POST, "/v1/runs").bearer_auth(OTHER);
+    let theirs = done(request.header("idempotency-key", "k").body(other.to_string())).await;
+    assert_eq!(theirs.status, 201);
+    assert_ne!(theirs.json["runId"], first.json["runId"]);
+}
+
+#[tokio::test]
+async fn ten_identical_creates_at_once_begin_one_run() {
+    let face = Arc::new(Face::new().await);
+    let mut asked = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let face = Arc::clone(&face);
+        asked.spawn(async move {
+            let key = format!("k{}", n % 2);
+            (n % 2, create(&face, &key, &json!({"workflowId": "conformance-noop"})).await)
+        });
+    }
+    let mut runs: [Vec<String>; 2] = Default::default();
+    while let Some(answer) = asked.join_next().await {
+        let (key, answer) = answer.unwrap();
+        assert_eq!(answer.status, 201, "{}", answer.json);
+        runs[key].push(answer.text("runId"));
+    }
+    for runs in &mut runs {
+        runs.dedup();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+    }
+    assert_ne!(runs[0], runs[1]);
+}
+
+#[tokio::test]
+async fn an_invalid_request_leaves_its_key_free() {
+    let face = Face::new().await;
+    create(&face, "k", &json!({})).await.is_failure(400, "validation_error");
+    create(&face, "k", &json!({"workflowId": "nobody"})).await.is_failure(404, "not_found");
+    let answer = create(&face, "k", &json!({"workflowId": "conformance-noop"})).await;
+    assert_eq!(answer.status, 201);
+    let long = "k".repeat(256);
+    create(&face, &long, &json!({"workflowId": "conformance-noop"}))
+        .await
+        .is_failure(400, "validation_error");
+}
+
+#[tokio::test]
+async fn other_posts_are_answered_once_as_well() {
+    let face = Face::new().await;
+    let run = face.begin("conformance-noop").await;
+    face.to_end(&run).await;
+    let fork = |body: Value| {
+        let request = face.ask(Method::POST, &format!("/v1/runs/{run}:fork"));
+        done(request.header("idempotency-key", "f").body(body.to_string()))
+    };
+    let first = fork(json!({"mode": "replay"})).await;
+    assert_eq!(first.status, 201, "{}", first.json);
+    let second = fork(json!({"mode": "replay"})).await;
+    assert_eq!((second.status, &second.json), (201, &first.json));
+    assert_eq!(second.headers["openwop-idempotent-replay"], "true");
+    fork(json!({"mode": "branch"})).await.is_failure(409, "idempotency_key_mismatch");
+}
