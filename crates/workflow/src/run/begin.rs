@@ -1,5 +1,7 @@
 //! A node begins.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::Run;
@@ -43,7 +45,9 @@ impl Run {
             Kind::Delay { delay } => self.begin_delay(at, node, delay.as_ref()),
             Kind::Identity => {
                 let outputs = node.inputs(&self.variables);
-                for (name, value) in outputs.clone() {
+                // A log keeps no order of keys, so what happens has one of its own.
+                let sorted: BTreeMap<String, Value> = outputs.clone().into_iter().collect();
+                for (name, value) in sorted {
                     self.set_variable(at, None, &name, value);
                 }
                 self.complete_node(at, outputs);

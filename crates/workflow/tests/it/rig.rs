@@ -191,12 +191,26 @@ impl Rig {
         assert_eq!(ends, usize::from(self.run.is_ended()));
         assert_eq!(entries.last().unwrap().event.is_terminal(), self.run.is_ended());
         assert_eq!(self.run.len(), u64::try_from(entries.len()).unwrap());
-        let text = serde_json::to_string(&self.steps).unwrap();
+        let text = sorted(serde_json::to_value(&self.steps).unwrap()).to_string();
         let read: Vec<Step> = serde_json::from_str(&text).unwrap();
         assert_eq!(read, self.steps, "the log reads back as it was written");
         let replayed = Run::replay(run_id(), &read).expect("a log of this machine");
         assert_eq!(replayed.snapshot(), self.snapshot());
         assert_eq!(replayed.poll_timeout(), self.run.poll_timeout());
+    }
+}
+
+/// As a log keeps it: in the order of its keys.
+fn sorted(json: Value) -> Value {
+    match json {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> =
+                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(entries) => entries.into_iter().map(sorted).collect(),
+        plain => plain,
     }
 }
 
