@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use probity_core::RunId;
 use probity_engine::Clock;
 use probity_store::WorkStore;
-use probity_workflow::{Entry, Input, Origin, Snapshot, Start};
+use probity_workflow::{Entry, Input, Origin, ReplayError, Snapshot, Start};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -137,10 +137,11 @@ impl House {
             Err(ConductError::Missing { .. }) => return Ok(None),
             read => read?.into_iter().next(),
         };
-        Ok(first.and_then(|first| match first.step.input {
-            Input::Start(start) => Some(*start),
-            _ => None,
-        }))
+        match first.map(|first| first.step.input) {
+            None => Ok(None),
+            Some(Input::Start(start)) => Ok(Some(*start)),
+            Some(_) => Err(crate::tale::illegal(&journal, &ReplayError::NoStart)),
+        }
     }
 
     /// Asks whoever drives a run, which is driven from now on if it is not.

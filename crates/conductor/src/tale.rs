@@ -159,6 +159,7 @@ fn compare(journal: &Journal, at: u64, was: &[u8], again: &Step) -> Result<(), C
     }
 }
 
-fn illegal(journal: &Journal, error: &ReplayError) -> ConductError {
+/// This machine would not have written the log.
+pub(crate) fn illegal(journal: &Journal, error: &ReplayError) -> ConductError {
     journal.damaged(error.code(), error.to_string())
 }

@@ -1,1 +1,92 @@
-//! To come.
+//! The process dies at every append, and another one goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use probity_store::{MemoryStore, RunLog as _, WorkStore};
+use probity_testkit::{CrashPoint, CrashStore};
+use probity_workflow::Judgement;
+use serde_json::Value;
+
+use crate::cast::Part;
+use crate::rig::{Rig, assert_sound, bounded, id, start, timeless, to_end};
+
+const PART: Part = Part::Verdict(Judgement::Pass);
+
+fn part() -> Part {
+    Part::Verdicts(vec![Judgement::Revise])
+}
+
+/// How many appends there are, and what the log says at its end.
+async fn undisturbed(workflow: &str, part: Part) -> (u64, Vec<Value>) {
+    let store = Arc::new(CrashStore::new(Arc::new(MemoryStore::new()), CrashPoint::Never));
+    let rig = Rig::on(Arc::clone(&store) as Arc<dyn WorkStore>, part);
+    let conductor = rig.conductor();
+    conductor.begin(id("wf-1"), start(&conductor, workflow)).await.unwrap();
+    let entries = to_end(&conductor, &id("wf-1")).await;
+    conductor.drain(Duration::from_secs(60)).await;
+    (store.appends(), timeless(&entries))
+}
+
+async fn dies_and_goes_on(workflow: &str, part: Part, point: CrashPoint, as_ever: &[Value]) {
+    let behind = Arc::new(MemoryStore::new());
+    let store = Arc::new(CrashStore::new(Arc::clone(&behind), point));
+    let rig = Rig::on(Arc::clone(&behind) as Arc<dyn WorkStore>, part);
+    let dying = rig.conductor_on(Arc::clone(&store) as Arc<dyn WorkStore>);
+    let begun = dying.begin(id("wf-1"), start(&dying, workflow)).await;
+    bounded(async {
+        while !store.is_dead() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    drop(dying);
+    let next = rig.conductor();
+    let recovered = next.recover().await.unwrap();
+    assert!(recovered.damaged.is_empty(), "{point:?}: {recovered:?}");
+    // Whoever was not told that it began begins it again.
+    if begun.is_err() {
+        next.begin(id("wf-1"), start(&next, workflow)).await.unwrap();
+    }
+    let entries = to_end(&next, &id("wf-1")).await;
+    assert_sound(&entries);
+    assert_eq!(timeless(&entries), as_ever, "{workflow} {point:?}");
+    next.drain(Duration::from_secs(60)).await;
+    let runs = behind.list(None, 100).await.unwrap();
+    assert!(runs.iter().all(|run| run.state.sealed), "{point:?}: nothing is left undriven");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_is_the_same_wherever_the_process_died() {
+    for (workflow, part) in [("checked", PART), ("two-turns", part()), ("again", part())] {
+        let (appends, as_ever) = undisturbed(workflow, part.clone()).await;
+        assert!(appends >= 5, "{workflow} {appends}");
+        for point in CrashPoint::all(appends) {
+            dies_and_goes_on(workflow, part.clone(), point, &as_ever).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_prefix_of_a_log_shows_a_merge_without_its_verdict() {
+    let rig = Rig::new(PART);
+    let conductor = rig.conductor();
+    let run = id("wf-1");
+    conductor.begin(run.clone(), start(&conductor, "checked")).await.unwrap();
+    to_end(&conductor, &run).await;
+    let records = probity_store::read_run(rig.store.as_ref(), &run).await.unwrap();
+    for len in 1..=records.len() {
+        let store = Arc::new(MemoryStore::new());
+        let prefix = probity_store::Batch::of(records[..len].to_vec());
+        store.append(&run, 0, prefix).await.unwrap();
+        let other = Rig::on(store, Part::Hang).conductor();
+        let page = other.entries(&run, 0, 1_000).await.unwrap().unwrap();
+        let text =
+            serde_json::to_string(&page.entries.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        let text = text.unwrap();
+        let is_merged = text.contains("harvested\":[");
+        assert_eq!(is_merged, text.contains("agent-verified"), "{len}");
+        let snapshot = other.snapshot(&run).await.unwrap().unwrap();
+        assert_eq!(snapshot.variables.contains_key("result"), is_merged, "{len}");
+    }
+}

@@ -1,1 +1,116 @@
-//! To come.
+//! Forks: the recorded way again, and another one from a point on.
+
+use probity_conductor::{ConductError, Conductor, Fork};
+use probity_workflow::{Event, Judgement, Origin, Status};
+use serde_json::{Map, json};
+
+use crate::cast::Part;
+use crate::rig::{Rig, assert_sound, cancel, id, kinds, start, to_end};
+
+fn replay() -> Fork {
+    Fork { from_sequence: None, is_replay: true, inputs: Map::new() }
+}
+
+fn branch(from: u64) -> Fork {
+    Fork { from_sequence: Some(from), is_replay: false, inputs: Map::new() }
+}
+
+async fn ended(rig: &Rig, workflow: &str) -> Conductor {
+    let conductor = rig.conductor();
+    conductor.begin(id("wf-1"), start(&conductor, workflow)).await.unwrap();
+    to_end(&conductor, &id("wf-1")).await;
+    conductor
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_tells_the_same_and_asks_nobody() {
+    let rig = Rig::new(Part::Verdicts(vec![Judgement::Revise]));
+    for workflow in ["two-turns", "again"] {
+        let rig = Rig {
+            store: std::sync::Arc::new(probity_store::MemoryStore::new()),
+            ..Rig::new(Part::Verdicts(vec![Judgement::Revise]))
+        };
+        let conductor = ended(&rig, workflow).await;
+        let asked = rig.cast.begun().len();
+        let again = conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
+        assert_eq!((again.is_new, again.snapshot.status), (true, Status::Completed));
+        let (was, is) =
+            (to_end(&conductor, &id("wf-1")).await, to_end(&conductor, &id("wf-2")).await);
+        assert_eq!(kinds(&was), kinds(&is), "{workflow}");
+        assert_sound(&is);
+        assert_eq!(was.last().unwrap().at_ms, is.last().unwrap().at_ms, "at the same times");
+        assert_eq!(rig.cast.begun().len(), asked, "nobody was asked again");
+        assert!(rig.store.state(&id("wf-2")).await.unwrap().unwrap().sealed);
+        let len = u64::try_from(was.len()).unwrap();
+        let (source, from_sequence) = (id("wf-1"), len);
+        let origin = Origin::Fork { source, from_sequence, is_replay: true };
+        assert_eq!(again.snapshot.origin, Some(origin));
+        assert!(!conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap().is_new);
+    }
+    drop(rig);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_keeps_recorded_verdicts_and_lives_on_from_every_point() {
+    let rig = Rig::new(Part::Verdict(Judgement::Pass));
+    let conductor = ended(&rig, "two-turns").await;
+    let was = to_end(&conductor, &id("wf-1")).await;
+    let at = was.iter().rposition(|entry| matches!(entry.event, Event::AgentVerified(_)));
+    let delegated = was.iter().position(
+        |entry| matches!(&entry.event, Event::VariableChanged { name, .. } if name == "made"),
+    );
+    let (verified, delegated) = (at.unwrap(), delegated.unwrap());
+    tokio::time::sleep(std::time::Duration::from_secs(86_400)).await;
+    for from in 0..=was.len() {
+        let asked = rig.cast.begun().len();
+        let run = id(&format!("fork-{from}"));
+        let from_sequence = u64::try_from(from).unwrap();
+        conductor.fork(&id("wf-1"), run.clone(), branch(from_sequence)).await.unwrap();
+        let is = to_end(&conductor, &run).await;
+        assert_sound(&is);
+        assert_eq!(kinds(&is), kinds(&was), "{from}: a day later, and no bound is breached");
+        let asked = rig.cast.begun().len() - asked;
+        if from > verified {
+            assert_eq!(asked, 0, "{from}");
+        } else if from > delegated {
+            assert_eq!(asked, 1, "{from}: the critic");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_may_begin_with_other_values() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = ended(&rig, "writer").await;
+    let mut inputs = Map::new();
+    inputs.insert("out".to_owned(), json!("else"));
+    let fork = Fork { inputs: inputs.clone(), ..branch(0) };
+    conductor.fork(&id("wf-1"), id("wf-2"), fork).await.unwrap();
+    let entries = to_end(&conductor, &id("wf-2")).await;
+    let Event::RunCompleted { outputs } = &entries.last().unwrap().event else { panic!("an end") };
+    assert_eq!(outputs["out"], "else");
+    let overlaid = Fork { inputs, ..replay() };
+    let error = conductor.fork(&id("wf-1"), id("wf-3"), overlaid).await.unwrap_err();
+    assert_eq!(error.code(), "fork_replay_overlay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_fork_of_what_is_not_there() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = ended(&rig, "writer").await;
+    let missing = conductor.fork(&id("none"), id("wf-2"), replay()).await.unwrap_err();
+    assert_eq!(missing, ConductError::Missing { run: id("none") });
+    let beyond = conductor.fork(&id("wf-1"), id("wf-2"), branch(99)).await.unwrap_err();
+    assert_eq!(beyond.code(), "fork_point_invalid");
+    assert_eq!(conductor.snapshot(&id("wf-2")).await.unwrap(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_run_is_replayed_to_its_cancellation() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = rig.conductor();
+    conductor.begin(id("wf-1"), start(&conductor, "slow")).await.unwrap();
+    conductor.tell(&id("wf-1"), cancel()).await.unwrap();
+    let again = conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
+    assert_eq!(again.snapshot.status, Status::Cancelled);
+}
