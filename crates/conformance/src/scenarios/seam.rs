@@ -54,7 +54,6 @@ pub(super) const TABLE: &[Scenario] = &[
     ),
 ];
 
-#[expect(clippy::unused_async, reason = "the table holds scenarios that ask the host, and these")]
 async fn shape(p: &mut Probe) -> Result<(), Stop> {
     p.step("verdicts that are ones");
     let whole = json!({"agentId": "critic", "target": "e42", "verdict": "pass", "criteria": ["schema-valid", "grounded"], "confidence": 0.9});

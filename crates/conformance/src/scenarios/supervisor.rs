@@ -163,7 +163,6 @@ async fn one_identity(p: &mut Probe) -> Result<(), Stop> {
     )
 }
 
-#[expect(clippy::unused_async, reason = "the table holds scenarios that ask the host, and these")]
 async fn shapes(p: &mut Probe) -> Result<(), Stop> {
     p.step("shapes that are allowed");
     let right = [
