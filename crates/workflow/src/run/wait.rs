@@ -140,10 +140,7 @@ impl Run {
             let properties = json!({"action": {"enum": ballot.actions}});
             json!({"type": "object", "required": ["action"], "properties": properties})
         });
-        let data = match data {
-            Value::Object(data) => data,
-            _ => Map::new(),
-        };
+        let data = as_recorded(data);
         let interrupt = Interrupt { id, kind, key, timeout_ms, resume_schema, data };
         let suspended = Event::NodeSuspended {
             interrupt: interrupt.id.clone(),
@@ -277,5 +274,15 @@ impl Run {
             }
             _ => self.fail_node(at, failure),
         }
+    }
+}
+
+/// As a log gives it back: canonical JSON writes `1.0` as `1`, and what happened must read the same.
+fn as_recorded(data: Value) -> Map<String, Value> {
+    let text = probity_record::canonical::jcs(&data).ok();
+    let read = text.and_then(|text| serde_json::from_slice(&text).ok());
+    match read.unwrap_or(data) {
+        Value::Object(data) => data,
+        _ => Map::new(),
     }
 }

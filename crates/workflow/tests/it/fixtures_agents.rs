@@ -201,6 +201,19 @@ fn mock(id: &str, config: Value) -> Value {
 }
 
 #[test]
+fn numbers_of_a_question_read_back_as_they_were_written() {
+    let supervisor = json!({"mockConfidence": 0.0, "mockPendingDecision": next(&["w"])});
+    let held = pair("conformance-x", supervisor, json!({}));
+    let rig = Rig::with(&held, |start| start.terms.escalation_threshold = 1.0);
+    assert_eq!(rig.snapshot().interrupts[0].1.data["threshold"], json!(1));
+    rig.assert_sound();
+    let plan = json!([{"kind": "terminate", "confidence": 0.0}]);
+    let rig = Rig::new(&pair("conformance-x", json!({"mockDecisions": plan}), json!({})));
+    assert_eq!(rig.snapshot().status, Status::WaitingApproval);
+    rig.assert_sound();
+}
+
+#[test]
 fn a_stated_agent_tells_what_it_does() {
     let rig = Rig::new(&mock(
         "conformance-agent-reasoning",

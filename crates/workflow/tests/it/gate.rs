@@ -385,3 +385,58 @@ fn a_failed_child_is_no_success_and_not_checked() {
     assert_eq!(rig.last_words()[1], "handoff desk child-cancelled");
     assert_eq!(rig.snapshot().is_goal_satisfied, Some(false));
 }
+
+#[test]
+fn a_verdict_has_bounds() {
+    let mut rig = Rig::new(&checked_team(plan(), "again"));
+    rig.complete_child(json!({"out": "good"}));
+    let (verification, candidate) = rig.check();
+    let verdict = |criteria: usize, confidence| Input::Verified {
+        verification: verification.clone(),
+        candidate: candidate.clone(),
+        verdict: Judgement::Pass,
+        criteria: (0..criteria).map(|n| code(&format!("c{n}"))).collect(),
+        confidence,
+    };
+    for unfit in [
+        verdict(101, None),
+        verdict(1, Some(1.1)),
+        verdict(1, Some(-0.1)),
+        verdict(1, Some(f64::NAN)),
+    ] {
+        assert_eq!(rig.try_give(unfit).unwrap_err().code(), "validation_error");
+    }
+    rig.give(verdict(100, Some(1.0)));
+    assert_eq!(rig.variable("result"), "good");
+}
+
+#[test]
+fn only_what_is_waited_for_is_taken() {
+    let mut rig = Rig::new(&checked_team(plan(), "again"));
+    let Input::Start(again) = rig.steps[0].input.clone() else { panic!("a start") };
+    assert_eq!(rig.try_give(Input::Start(again)).unwrap_err().code(), "run_already_active");
+    let nobody: probity_core::RunId = "nobody".parse().unwrap();
+    for stale in [
+        Input::ChildStarted { child: nobody.clone() },
+        Input::ChildEnded { child: nobody.clone(), end: ChildEnd::Cancelled },
+        Input::VerifierBroke { verification: nobody.clone(), code: code("broke") },
+        Input::Verified {
+            verification: nobody,
+            candidate: String::new(),
+            verdict: Judgement::Pass,
+            criteria: vec![],
+            confidence: None,
+        },
+    ] {
+        assert_eq!(rig.try_give(stale).unwrap_err().code(), "stale_answer");
+    }
+    rig.complete_child(json!({"out": "good"}));
+    let child = rig.entries().iter().find_map(|entry| match &entry.event {
+        Event::NodeDispatched { child, .. } => Some(child.clone()),
+        _ => None,
+    });
+    let twice = Input::ChildEnded { child: child.unwrap(), end: ChildEnd::Cancelled };
+    assert_eq!(rig.try_give(twice).unwrap_err().code(), "stale_answer");
+    rig.judge(Judgement::Pass);
+    rig.assert_sound();
+}

@@ -5,6 +5,8 @@ use probity_workflow::{
     Bounds, ChildEnd, Definition, Effect, Entry, Event, Failure, Input, Judgement, OpenError,
     Owner, Refusal, Run, Snapshot, Start, Step, Terms,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// When every run begins.
@@ -24,7 +26,7 @@ pub(crate) fn run_id() -> RunId {
 pub(crate) fn start(definition: &Value, inputs: Value) -> Start {
     let Value::Object(inputs) = inputs else { panic!("inputs are an object") };
     Start {
-        definition: Definition::parse(definition).expect("a definition"),
+        definition: Definition::parse(&as_recorded(definition)).expect("a definition"),
         inputs,
         owner: Owner { tenant: "acme".to_owned(), workspace: None, principal: None },
         origin: None,
@@ -191,8 +193,7 @@ impl Rig {
         assert_eq!(ends, usize::from(self.run.is_ended()));
         assert_eq!(entries.last().unwrap().event.is_terminal(), self.run.is_ended());
         assert_eq!(self.run.len(), u64::try_from(entries.len()).unwrap());
-        let text = sorted(serde_json::to_value(&self.steps).unwrap()).to_string();
-        let read: Vec<Step> = serde_json::from_str(&text).unwrap();
+        let read: Vec<Step> = as_recorded(&self.steps);
         assert_eq!(read, self.steps, "the log reads back as it was written");
         let replayed = Run::replay(run_id(), &read).expect("a log of this machine");
         assert_eq!(replayed.snapshot(), self.snapshot());
@@ -200,18 +201,9 @@ impl Rig {
     }
 }
 
-/// As a log keeps it: in the order of its keys.
-fn sorted(json: Value) -> Value {
-    match json {
-        Value::Object(fields) => {
-            let mut fields: Vec<(String, Value)> =
-                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(entries) => entries.into_iter().map(sorted).collect(),
-        plain => plain,
-    }
+/// As a log keeps it: canonical JSON (RFC 8785).
+fn as_recorded<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    serde_json::from_slice(&probity_record::canonical::jcs(value).unwrap()).unwrap()
 }
 
 pub(crate) fn failure(word: &str) -> Failure {
