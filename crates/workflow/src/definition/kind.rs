@@ -123,7 +123,10 @@ pub(super) fn read(
             code: stated.and_then(Value::as_str).unwrap_or("node_failed").to_owned(),
             message: given("message").unwrap_or("the node is made to fail").to_owned(),
         },
-        "core.delay" => Kind::Delay { delay: config.and_then(|c| c.get("delayMs")).cloned() },
+        "core.delay" => {
+            let delay = config.and_then(|c| c.get("delayMs").or_else(|| c.get("durationMs")));
+            Kind::Delay { delay: delay.cloned() }
+        }
         "core.identity" => Kind::Identity,
         "core.approvalGate" => Kind::Approval(approval(problems, config, path)),
         "core.clarificationGate" => Kind::Questions(questions(problems, config, path)),

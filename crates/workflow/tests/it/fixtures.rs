@@ -98,8 +98,12 @@ fn delay_waits_as_long_as_it_is_told() {
     assert_eq!(rig.snapshot().status, Status::Completed);
     let rig = Rig::open(start(&delay, json!({"delayMs": -1}))).unwrap();
     assert_eq!(rig.snapshot().error.unwrap().code, "validation_error");
-    let rig = Rig::new(&one("w", "core.delay", json!({})));
-    assert_eq!(rig.run.poll_timeout(), Some(START_MS + 1_000));
+    for (config, delay_ms) in
+        [(json!({}), 1_000), (json!({"delayMs": 20}), 20), (json!({"durationMs": 30}), 30)]
+    {
+        let rig = Rig::new(&one("w", "core.delay", config));
+        assert_eq!(rig.run.poll_timeout(), Some(START_MS + delay_ms));
+    }
 }
 
 #[test]
