@@ -9,6 +9,7 @@ mod forks;
 mod interrupts;
 mod runs;
 mod seams;
+mod webhooks;
 mod workflows;
 
 use crate::config::HostConfig;
@@ -38,6 +39,8 @@ pub(crate) static ROUTES: &[Route] = &[
     interrupts::READ_TOKEN,
     interrupts::RESOLVE_TOKEN,
     artifacts::READ,
+    webhooks::REGISTER,
+    webhooks::REMOVE,
     seams::VERIFY_RUN,
     seams::CACHE_KEY,
 ];

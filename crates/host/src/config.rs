@@ -2,6 +2,7 @@
 
 use probity_workflow::{Bounds, Terms};
 
+use crate::courier::Courier;
 use crate::keys::Keys;
 
 /// The settings of a host.
@@ -21,6 +22,10 @@ pub struct HostConfig {
     pub terms: Terms,
     /// Whether verifiers are offered at all.
     pub has_verifiers: bool,
+    /// Whether events are sent to whoever registers for them.
+    pub has_webhooks: bool,
+    /// Who takes them there.
+    pub courier: Courier,
     /// Whether the seams of the conformance suite and its fixtures are offered. Never in production.
     pub has_conformance_seams: bool,
     /// With what tokens for answers are signed. Those of another secret are worth nothing here.
@@ -97,6 +102,8 @@ impl HostConfig {
                 max_revisions: 3,
             },
             has_verifiers: true,
+            has_webhooks: true,
+            courier: Courier::new(Vec::new()),
             has_conformance_seams: false,
             token_secret,
             token_ttl_ms: 24 * 3_600_000,

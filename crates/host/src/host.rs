@@ -13,6 +13,7 @@ use crate::idempotency::Answered;
 use crate::ids::Ids;
 use crate::runs::Runs;
 use crate::stream::Feeds;
+use crate::webhook::Webhooks;
 use crate::{api, fixture};
 
 /// A host. Clones share everything; nothing is shared between hosts.
@@ -23,6 +24,7 @@ pub struct Host {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) feeds: Feeds,
     pub(crate) answered: Answered,
+    pub(crate) webhooks: Webhooks,
     /// Requests that are worked on.
     pub(crate) requests: Arc<Semaphore>,
     /// Streams and long polls that are open.
@@ -57,6 +59,7 @@ impl Host {
             ids,
             feeds: Feeds::default(),
             answered: Answered::default(),
+            webhooks: Webhooks::default(),
             requests: Arc::new(Semaphore::new(limits.max_requests)),
             streams: Arc::new(Semaphore::new(limits.max_streams)),
             stop: CancellationToken::new(),

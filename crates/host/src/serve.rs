@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 use crate::call::millis;
 use crate::dispatch;
 use crate::host::Host;
+use crate::webhook;
 
 /// How long no connection is taken after one could not be, in milliseconds.
 const PAUSE_MS: u64 = 50;
 
-/// Serves a host on a listener until `shutdown`. Then nothing more is taken, streams end, and what is
+/// Serves a host on its one listener until `shutdown`. Then nothing more is taken, streams end, and what is
 /// under way has its time.
 ///
 /// # Errors
@@ -34,6 +35,9 @@ pub async fn serve(
     let limits = host.config.limits;
     let places = Arc::new(Semaphore::new(limits.max_connections));
     let mut open = JoinSet::new();
+    if host.config.has_webhooks {
+        tokio::spawn(webhook::announce_all(Arc::clone(&host)));
+    }
     loop {
         let taken = tokio::select! {
             biased;

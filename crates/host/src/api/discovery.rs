@@ -61,6 +61,10 @@ pub(crate) fn document(config: &HostConfig) -> Value {
         "replay": {"supported": true, "modes": ["replay", "branch"]},
         "multiAgent": {"executionModel": execution_model(config)},
     });
+    if let (true, Some(members)) = (config.has_webhooks, document.as_object_mut()) {
+        let webhooks = json!({"supported": true, "signatureAlgorithms": ["v1"]});
+        members.insert("webhooks".to_owned(), webhooks);
+    }
     if let (true, Some(members)) = (config.has_conformance_seams, document.as_object_mut()) {
         members.insert("fixtures".to_owned(), fixture::names().into());
         members.insert("conformance".to_owned(), json!({"mockAgent": true}));

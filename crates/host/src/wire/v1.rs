@@ -13,7 +13,7 @@ pub use create::{CreateRun, Requested};
 pub use event::{event_id, event_type, render};
 pub use instant::rfc3339;
 pub use interrupt::suspend_request;
-pub use request::{BulkCancel, ForkRun, PauseRun, Resume, StopRun};
+pub use request::{BulkCancel, ForkRun, NewWebhook, PauseRun, Resume, StopRun};
 pub use snapshot::{run_snapshot, status_word};
 
 pub(crate) use request::run_named;

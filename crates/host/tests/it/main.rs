@@ -1,6 +1,10 @@
 //! Through the public face: the pieces, then a host on loopback.
 
-#![expect(clippy::unwrap_used, reason = "a test that does not hold what it states shall stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that does not hold what it states shall stop"
+)]
 
 mod agents;
 mod cache_key;
@@ -8,6 +12,7 @@ mod documents;
 mod events;
 mod face;
 mod guard;
+mod hooks;
 mod idempotent;
 mod keys;
 mod lifecycle;

@@ -54,6 +54,35 @@ pub struct Resume {
     pub value: Value,
 }
 
+/// Events are to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWebhook {
+    /// Where to.
+    pub url: String,
+    /// Which types; all of them if there are none, or one is `*`.
+    pub events: Vec<String>,
+    /// With what they are signed, where the caller says so.
+    pub secret: Option<String>,
+    /// The tenant, where the caller names it: it must be its own.
+    pub tenant: Option<String>,
+}
+
+impl NewWebhook {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// The first thing in it that is wrong.
+    pub fn parse(body: &Value) -> Result<Self, Failure> {
+        let fields = Fields::of(body)?;
+        Ok(Self {
+            url: fields.required_text("url", 2_048)?,
+            events: fields.texts("events", 100, 128)?.unwrap_or_default(),
+            secret: fields.text("secret", 256)?,
+            tenant: fields.text("tenantId", 256)?,
+        })
+    }
+}
+
 impl StopRun {
     /// Reads a body; none is as good as an empty one.
     ///

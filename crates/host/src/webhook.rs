@@ -1,0 +1,181 @@
+//! Events are sent to whoever registered for them. What is sent is signed; who does not take it is asked
+//! again, a bounded number of times. Registrations live as long as the host does, and whoever is behind by
+//! more than a bounded number of events misses some: the log of the run has them all, and their sequences
+//! show the gap.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use probity_core::RunId;
+use probity_workflow::Entry;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::courier::{Courier, CourierError};
+use crate::error::{Failure, Reason};
+use crate::host::Host;
+use crate::tenant;
+use crate::token::signature;
+use crate::wire::v1::{event_id, event_type, render};
+
+/// Registrations of one tenant.
+const MAX_PER_TENANT: usize = 100;
+/// Events that wait for one of them.
+const WAITING: usize = 256;
+/// How often an event is sent, the first time included.
+const MAX_TRIES: u32 = 5;
+/// The pause before it is sent again; doubles.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Who is registered.
+#[derive(Default)]
+pub(crate) struct Webhooks(Mutex<HashMap<String, Subscription>>);
+
+/// What is registered for.
+pub(crate) struct Wanted {
+    pub(crate) tenant: String,
+    pub(crate) url: String,
+    /// Types of events; all of them if there are none.
+    pub(crate) events: BTreeSet<String>,
+    pub(crate) secret: String,
+}
+
+struct Subscription {
+    tenant: String,
+    events: BTreeSet<String>,
+    queue: mpsc::Sender<Parcel>,
+    _stop: DropGuard,
+}
+
+#[derive(Clone)]
+struct Parcel {
+    event: String,
+    body: Bytes,
+}
+
+impl Webhooks {
+    /// Registers somebody under a name that nobody has.
+    pub(crate) fn add(&self, host: &Arc<Host>, id: &str, wanted: Wanted) -> Result<(), Failure> {
+        let mut map = self.map();
+        let theirs = map.values().filter(|one| one.tenant == wanted.tenant).count();
+        if theirs >= MAX_PER_TENANT {
+            let why = format!("{MAX_PER_TENANT} webhooks are registered: remove one first");
+            return Err(Failure::new(Reason::RateLimited, why));
+        }
+        let (queue, parcels) = mpsc::channel(WAITING);
+        let stop = host.stop.child_token();
+        let (tenant, events) = (wanted.tenant.clone(), wanted.events.clone());
+        let delivery = Delivery { courier: host.config.courier.clone(), id: id.to_owned(), wanted };
+        tokio::spawn(deliver(Arc::clone(host), delivery, parcels, stop.clone()));
+        let subscription = Subscription { tenant, events, queue, _stop: stop.drop_guard() };
+        map.insert(id.to_owned(), subscription);
+        Ok(())
+    }
+
+    /// Removes a registration of that tenant. False if there is none.
+    pub(crate) fn remove(&self, tenant: &str, id: &str) -> bool {
+        let mut map = self.map();
+        let is_theirs = map.get(id).is_some_and(|one| one.tenant == tenant);
+        is_theirs && map.remove(id).is_some()
+    }
+
+    /// Hands an event to whoever is registered for it.
+    fn announce(&self, run: &RunId, entry: &Entry) {
+        let kind = event_type(&entry.event);
+        let map = self.map();
+        let mut parcel: Option<Parcel> = None;
+        for one in map.values() {
+            let is_wanted = one.events.is_empty() || one.events.contains(kind);
+            if !is_wanted || !tenant::owns(&one.tenant, run) {
+                continue;
+            }
+            let parcel = parcel.get_or_insert_with(|| Parcel {
+                event: event_id(run, entry.sequence),
+                body: Bytes::from(render(run, entry).to_string()),
+            });
+            // A queue that is full: see above.
+            let _ = one.queue.try_send(parcel.clone());
+        }
+    }
+
+    fn map(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands on every event from now on, until the host ends.
+pub(crate) async fn announce_all(host: Arc<Host>) {
+    let mut told = host.runs.subscribe();
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = host.stop.cancelled() => return,
+            next = told.recv() => next,
+        };
+        match next {
+            Ok((run, entry)) => host.webhooks.announce(&run, &entry),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+struct Delivery {
+    courier: Courier,
+    id: String,
+    wanted: Wanted,
+}
+
+async fn deliver(
+    host: Arc<Host>,
+    delivery: Delivery,
+    mut parcels: mpsc::Receiver<Parcel>,
+    stop: CancellationToken,
+) {
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            next = parcels.recv() => next,
+        };
+        let Some(parcel) = next else { return };
+        let sending = sent(&host, &delivery, &parcel);
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            () = sending => {}
+        }
+    }
+}
+
+/// Sends an event until somebody takes it, or nobody will.
+async fn sent(host: &Host, delivery: &Delivery, parcel: &Parcel) {
+    for attempt in 0..MAX_TRIES {
+        if attempt > 0 {
+            tokio::time::sleep(AGAIN * 2_u32.saturating_pow(attempt - 1)).await;
+        }
+        let headers = headers(delivery, parcel, host.now_ms() / 1_000);
+        let url = &delivery.wanted.url;
+        match delivery.courier.post(url, &headers, parcel.body.to_vec()).await {
+            Ok(408 | 429 | 500..) | Err(CourierError::Unreachable(_)) => {}
+            Ok(_) | Err(CourierError::Refused(_)) => return,
+        }
+    }
+}
+
+fn headers(delivery: &Delivery, parcel: &Parcel, at_s: u64) -> [(&'static str, String); 6] {
+    let mut text = format!("{at_s}.").into_bytes();
+    text.extend_from_slice(&parcel.body);
+    let signed = signature(delivery.wanted.secret.as_bytes(), &text);
+    [
+        ("content-type", "application/json".to_owned()),
+        ("x-openwop-signature", signed.map(hex::encode).unwrap_or_default()),
+        ("x-openwop-timestamp", at_s.to_string()),
+        ("x-openwop-algorithm", "v1".to_owned()),
+        ("x-openwop-subscription-id", delivery.id.clone()),
+        ("x-openwop-event-id", parcel.event.clone()),
+    ]
+}
