@@ -308,6 +308,7 @@ impl Driver<'_> {
                 }
                 return done;
             }
+            Effect::Seal(_) => return self.act(effect).await,
             _ => {}
         }
         // What announces an effect is in the log before the effect. Where somebody was faster, the

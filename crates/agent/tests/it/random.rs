@@ -315,8 +315,8 @@ async fn every_step_is_interrupted_at_every_append() {
         Step::Unsure(0),
     ];
     let crashes = play(&every).await;
-    assert!(crashes > 40, "{crashes}");
-    assert!(play(&[Step::Revise(0), Step::Fatal]).await > 10);
-    assert!(play(&[Step::Revise(0); 3]).await > 10);
-    assert!(play(&[Step::Misfit; 3]).await > 4);
+    assert!(crashes > 38, "{crashes}");
+    assert!(play(&[Step::Revise(0), Step::Fatal]).await > 8);
+    assert!(play(&[Step::Revise(0); 3]).await > 8);
+    assert!(play(&[Step::Misfit; 3]).await >= 4);
 }

@@ -37,8 +37,7 @@ async fn every_effect_stands_behind_the_append_that_announces_it() {
             "look after a",
             "append check.finished check.started",
             "look after b",
-            "append check.finished verdict.merged outcome.decided",
-            "append run.sealed",
+            "append check.finished verdict.merged outcome.decided run.sealed",
         ]
     );
 }

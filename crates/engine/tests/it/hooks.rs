@@ -70,8 +70,7 @@ async fn each_is_called_at_its_place_once() {
             "call attempt.end attempt.end",
             "append hook.answered hook.called",
             "call delegation.post delegation.post",
-            "append hook.answered outcome.decided",
-            "append run.sealed",
+            "append hook.answered outcome.decided run.sealed",
         ]
     );
     let attempts: Vec<_> = hand.calls().iter().map(|call| call.attempt).collect();

@@ -419,7 +419,9 @@ async fn a_log_that_ends_inside_an_append_is_refused_and_left_as_it_is() {
     let whole = Whole::new().await;
     let ends: Vec<usize> = (1..=whole.batches.len()).map(|appends| whole.len(appends)).collect();
     let records: Vec<_> = whole.batches.iter().flat_map(|it| it.records.clone()).collect();
-    for len in (1..whole.events.len()).filter(|len| !ends.contains(len)) {
+    // An outcome may stand without its seal: another driver may have written it so.
+    let last = whole.events.len() - 1;
+    for len in (1..last).filter(|len| !ends.contains(len)) {
         let store = Arc::new(MemoryStore::new());
         store.append(&run_id(), 0, Batch::of(records[..len].to_vec())).await.unwrap();
         let rig = Rig::on(store);
