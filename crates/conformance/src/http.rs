@@ -1,5 +1,6 @@
 //! Requests to the host: bounded in time, in size, and never followed elsewhere.
 
+mod receiver;
 mod stream;
 mod tls;
 
@@ -12,6 +13,7 @@ use url::Url;
 use crate::error::KitError;
 use crate::options::{Key, Options};
 
+pub(crate) use receiver::Receiver;
 pub(crate) use stream::{Frame, Stream};
 
 /// Who asks.

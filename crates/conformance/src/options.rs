@@ -1,6 +1,7 @@
 //! What a run of the kit may use, and what it is told.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 /// A key of the host. It is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Options {
     pub max_body_bytes: usize,
     /// A key of another tenant: what one tenant has, the other must not see.
     pub other_tenant: Option<Key>,
+    /// Where webhooks are received, as the host reaches it. The port may be 0.
+    pub receiver: Option<SocketAddr>,
 }
 
 impl Key {
@@ -59,6 +62,7 @@ impl Options {
             scenario_timeout_ms: 60_000,
             max_body_bytes: 8 * 1024 * 1024,
             other_tenant: None,
+            receiver: None,
         }
     }
 }

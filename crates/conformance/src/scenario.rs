@@ -70,6 +70,8 @@ pub enum Need {
     Route(&'static str),
     /// A key of another tenant.
     OtherTenant,
+    /// An address at which the kit may listen for webhooks.
+    Receiver,
 }
 
 impl Level {
@@ -117,7 +119,11 @@ impl Need {
                 (version < *level)
                     .then(|| format!("{self} is not advertised, version {version} is"))
             }
-            Self::Fixture(_) | Self::Seam(_) | Self::Route(_) | Self::OtherTenant => None,
+            Self::Fixture(_)
+            | Self::Seam(_)
+            | Self::Route(_)
+            | Self::OtherTenant
+            | Self::Receiver => None,
         }
     }
 }
@@ -139,6 +145,7 @@ impl fmt::Display for Need {
             Self::Seam(path) => write!(f, "seam {path}"),
             Self::Route(path) => write!(f, "route {path}"),
             Self::OtherTenant => f.write_str("a key of another tenant"),
+            Self::Receiver => f.write_str("an address to receive webhooks at"),
         }
     }
 }

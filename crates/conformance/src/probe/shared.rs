@@ -52,6 +52,10 @@ impl Shared {
                     .other_tenant
                     .is_none()
                     .then(|| "no key of another tenant was given".to_owned()),
+                Need::Receiver => {
+                    let reason = || "no address to receive webhooks at was given".to_owned();
+                    self.options.receiver.is_none().then(reason)
+                }
                 other => other.missing_in(&self.discovery),
             };
             if missing.is_some() {

@@ -1,1 +1,19 @@
+//! The kit against a host that is honest, one that lies in one thing, and ones that mean harm.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that does not hold what it states shall stop, and so shall the host that it needs"
+)]
+
+mod broken;
+mod engine;
+mod fixture;
+mod host;
+mod hostile;
+mod lie;
+mod lying;
+mod own;
+mod report;
+mod turn;
