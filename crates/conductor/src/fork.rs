@@ -1,5 +1,6 @@
 //! A run that goes the recorded way of another one.
 
+mod children;
 mod feed;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use probity_workflow::{Input, Origin, Start, Step};
 use serde_json::{Map, Value};
 
 use crate::house::House;
-use crate::journal::{AppendFailure, CHUNK, Journal};
+use crate::journal::{AppendFailure, CHUNK, Journal, text};
 use crate::tale::Tale;
 use crate::{Begun, ConductError};
 use feed::Feed;
@@ -91,6 +92,7 @@ async fn begin(
 ) -> Result<Begun, ConductError> {
     let mut feed = Feed::new(house.clock.now_ms(), run.clone(), start, steps)?;
     let fed = feed.run_through(steps)?;
+    children::copy(house, &run, &feed, steps, house.options.max_depth).await?;
     let mut tale = Tale::new(house, run.clone(), feed.into_machine());
     match tale.append(&fed).await {
         Ok(()) => {
@@ -131,9 +133,11 @@ pub(crate) async fn catch_up(house: &House, tale: &mut Tale) -> Result<(), Condu
     let mut feed = Feed::again(now_ms, snapshot.run.clone(), start.clone(), &steps)?;
     let fed = feed.run_through(&steps)?;
     let rest = fed.get(mine.len()..).unwrap_or_default();
-    let is_prefix = fed.get(..mine.len()).is_some_and(|begun| begun == mine);
-    if !is_prefix || rest.is_empty() {
-        return Ok(());
+    for (fed, mine) in fed.iter().zip(&mine) {
+        if text(fed)? != text(mine)? {
+            // It went its own way already.
+            return Ok(());
+        }
     }
     match tale.append(rest).await {
         Ok(()) => {

@@ -58,6 +58,10 @@ async fn try_take_up(house: &Arc<House>, run: &RunId) -> Result<Found, ConductEr
         house.begun(run).await?;
         return Ok(Found::Driven);
     };
+    // Nobody begins a child before it has begun itself: a copy whose fork was never made.
+    if house.start_of(parent).await?.is_none() {
+        return Ok(Found::NoWorkflow);
+    }
     // Whoever began it may have ended without having been able to stop it.
     if child::end_of(house, parent).await?.is_some() {
         child::try_stop(house, parent, run).await?;

@@ -61,6 +61,17 @@ impl Feed {
         let Some(Origin::Fork { source, from_sequence, is_replay }) = start.origin.clone() else {
             return Err(ConductError::NotForTelling);
         };
+        Self::pair((source, from_sequence, is_replay), at_ms, run, start, steps)
+    }
+
+    /// A run that goes the recorded way of another one, as far as that is shared.
+    pub(super) fn pair(
+        (source, shared, is_replay): (RunId, u64, bool),
+        at_ms: u64,
+        run: RunId,
+        start: Start,
+        steps: &[Step],
+    ) -> Result<Self, ConductError> {
         let differs =
             |why: String| InvalidFork::Differs { run: source.clone(), at_sequence: 0, why };
         let opening = steps.first().ok_or_else(|| differs("it has no step".to_owned()))?;
@@ -77,7 +88,7 @@ impl Feed {
             names: HashMap::from([(source, run)]),
             source: machine,
             fork,
-            shared: from_sequence,
+            shared,
             is_replay,
             opened_ms: (opening.at_ms, at_ms),
             fed: Vec::new(),
@@ -104,6 +115,16 @@ impl Feed {
         Ok(self.fed.clone())
     }
 
+    /// Children that ended in what was fed, each with what the fork calls it.
+    pub(super) fn children(&self, steps: &[Step]) -> Vec<(RunId, RunId)> {
+        let fed = steps.iter().take(self.fed.len());
+        let ended = fed.filter_map(|step| match &step.input {
+            Input::ChildEnded { child, .. } => Some(child),
+            _ => None,
+        });
+        ended.filter_map(|child| Some((child.clone(), self.names.get(child)?.clone()))).collect()
+    }
+
     /// The fork behind what was fed. Nothing is left to be done by it.
     pub(super) fn into_machine(self) -> Run {
         self.fork
@@ -115,7 +136,7 @@ impl Feed {
         let theirs = self.source.handle(step.at_ms, step.input.clone());
         theirs.map_err(|refusal| differs(refusal.to_string()))?;
         let before = self.fork.clone();
-        match self.fork.handle(self.at_ms(step), self.renamed(&step.input)) {
+        match self.fork.handle(self.moved(step.at_ms), self.renamed(&step.input)) {
             Ok(mine) => {
                 self.pair_names();
                 let fits = !self.is_replay || self.are_same(&step.entries, &mine.entries);
@@ -131,16 +152,17 @@ impl Feed {
     }
 
     fn diverge(&mut self, step: &Step, at_sequence: u64) -> Result<(), ConductError> {
-        let at_ms = self.at_ms(step);
+        let at_ms = self.moved(step.at_ms);
         let diverged = self.fork.handle(at_ms, Input::Diverged { at_sequence, refusal: None })?;
         self.fed.push(diverged);
         while self.fork.poll_effect().is_some() {}
         Ok(())
     }
 
-    fn at_ms(&self, step: &Step) -> u64 {
+    /// The time in the fork that is that of a time in its source.
+    pub(super) const fn moved(&self, at_ms: u64) -> u64 {
         let (theirs, mine) = self.opened_ms;
-        step.at_ms.saturating_sub(theirs).saturating_add(mine)
+        at_ms.saturating_sub(theirs).saturating_add(mine)
     }
 
     /// Both machines want the same done: what they name is the same thing.

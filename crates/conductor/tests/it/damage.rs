@@ -5,7 +5,7 @@ use std::sync::Arc;
 use probity_conductor::ConductError;
 use probity_record::Ledger;
 use probity_store::{Batch, MemoryStore, RunLog as _, read_run};
-use probity_workflow::{Event, Input, Judgement, Step};
+use probity_workflow::{Event, Judgement};
 use serde_json::{Value, json};
 
 use crate::cast::Part;
@@ -119,5 +119,4 @@ async fn a_long_step_is_kept_beside_its_record() {
     assert_eq!(ended.variables["long"], json!(long));
     let records = read_run(rig.store.as_ref(), &run).await.unwrap();
     assert!(records.iter().all(|record| record.len() < 128 * 1024));
-    let _: Option<(Input, Step)> = None;
 }

@@ -1,7 +1,6 @@
 //! Delegations that real workers do, through the real gate.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use probity_conductor::{Conductor, ConductorOptions, Delegations, Ended, FleetDelegations, Job};
@@ -233,5 +232,4 @@ async fn a_job_is_read_as_it_was_written() {
     let request = job.to_request().unwrap();
     assert_eq!(Job::from_request(&request).unwrap(), job);
     assert_eq!(Job::from_request(b"{}").unwrap_err().code().as_str(), "job_unreadable");
-    let _ = Duration::ZERO;
 }

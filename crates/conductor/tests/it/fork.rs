@@ -1,11 +1,15 @@
 //! Forks: the recorded way again, and another one from a point on.
 
+use std::sync::Arc;
+
 use probity_conductor::{ConductError, Conductor, Fork};
+use probity_core::RunId;
+use probity_store::{Batch, MemoryStore, RunLog as _, read_run};
 use probity_workflow::{Event, Judgement, Origin, Status};
 use serde_json::{Map, json};
 
 use crate::cast::Part;
-use crate::rig::{Rig, assert_sound, cancel, id, kinds, start, to_end};
+use crate::rig::{Rig, assert_sound, cancel, id, kinds, start, timeless, to_end};
 
 fn replay() -> Fork {
     Fork { from_sequence: None, is_replay: true, inputs: Map::new() }
@@ -24,12 +28,8 @@ async fn ended(rig: &Rig, workflow: &str) -> Conductor {
 
 #[tokio::test(start_paused = true)]
 async fn a_replay_tells_the_same_and_asks_nobody() {
-    let rig = Rig::new(Part::Verdicts(vec![Judgement::Revise]));
     for workflow in ["two-turns", "again"] {
-        let rig = Rig {
-            store: std::sync::Arc::new(probity_store::MemoryStore::new()),
-            ..Rig::new(Part::Verdicts(vec![Judgement::Revise]))
-        };
+        let rig = Rig::new(Part::Verdicts(vec![Judgement::Revise]));
         let conductor = ended(&rig, workflow).await;
         let asked = rig.cast.begun().len();
         let again = conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
@@ -47,7 +47,6 @@ async fn a_replay_tells_the_same_and_asks_nobody() {
         assert_eq!(again.snapshot.origin, Some(origin));
         assert!(!conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap().is_new);
     }
-    drop(rig);
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,6 +73,60 @@ async fn a_branch_keeps_recorded_verdicts_and_lives_on_from_every_point() {
             assert_eq!(asked, 0, "{from}");
         } else if from > delegated {
             assert_eq!(asked, 1, "{from}: the critic");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_children_of_a_fork_are_there_as_well() {
+    let rig = Rig::new(Part::Verdicts(vec![Judgement::Revise]));
+    let conductor = ended(&rig, "again").await;
+    conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
+    let (were, are) = (
+        conductor.children(&id("wf-1")).await.unwrap(),
+        conductor.children(&id("wf-2")).await.unwrap(),
+    );
+    assert_eq!((were.len(), are.len()), (2, 2));
+    let targets: Vec<RunId> = to_end(&conductor, &id("wf-2"))
+        .await
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::AgentVerified(verified) => Some(verified.target.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(targets, are, "every verdict is on a run that there is");
+    for (was, is) in were.iter().zip(&are) {
+        let (was, is) = (to_end(&conductor, was).await, to_end(&conductor, is).await);
+        assert_sound(&is);
+        assert_eq!(kinds(&was), kinds(&is));
+    }
+    let child = conductor.start(&are[0]).await.unwrap().unwrap();
+    let (parent, node) = (id("wf-2"), "desk".to_owned());
+    assert_eq!(child.origin, Some(Origin::Child { parent, node, is_dispatch: true }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_that_was_cut_off_takes_the_rest_from_its_source() {
+    let rig = Rig::new(Part::Verdicts(vec![Judgement::Revise]));
+    let conductor = ended(&rig, "again").await;
+    let len = to_end(&conductor, &id("wf-1")).await.len();
+    for fork in [replay(), branch(u64::try_from(len - 3).unwrap())] {
+        let run = id(if fork.is_replay { "replay" } else { "branch" });
+        conductor.fork(&id("wf-1"), run.clone(), fork).await.unwrap();
+        let whole = to_end(&conductor, &run).await;
+        let source = read_run(rig.store.as_ref(), &id("wf-1")).await.unwrap();
+        let records = read_run(rig.store.as_ref(), &run).await.unwrap();
+        for len in 1..records.len() {
+            let store = Arc::new(MemoryStore::new());
+            let sealed = Batch { seal: true, ..Batch::of(source.clone()) };
+            store.append(&id("wf-1"), 0, sealed).await.unwrap();
+            store.append(&run, 0, Batch::of(records[..len].to_vec())).await.unwrap();
+            let other = Rig::on(store, Part::Never);
+            let conductor = other.conductor();
+            assert_eq!(conductor.recover().await.unwrap().driven, 1);
+            assert_eq!(timeless(&to_end(&conductor, &run).await), timeless(&whole), "{len}");
+            assert_eq!(other.cast.begun(), [], "nobody was asked");
         }
     }
 }

@@ -7,7 +7,7 @@ use probity_store_sqlite::{Options, SqliteStore};
 use probity_workflow::{Event, Judgement, Origin, Status};
 use serde_json::json;
 
-use crate::cast::{Cast, Part};
+use crate::cast::Part;
 use crate::rig::{Rig, assert_sound, cancel, id, kinds, resolve, start, to_end, to_wait};
 
 /// One run of that definition to its end.
@@ -174,5 +174,4 @@ async fn two_conductors_on_one_store_write_one_log() {
     assert_eq!(seen_by_one, seen_by_two);
     let ended = two.snapshot(&run).await.unwrap().unwrap();
     assert_eq!(ended.variables["result"], "good");
-    let _: &Cast = &rig.cast;
 }
