@@ -29,6 +29,7 @@ pub struct Follower {
     /// Whether the log was read to its end since [`Self::live`] listens.
     is_level: bool,
     is_over: bool,
+    is_placed: bool,
 }
 
 impl Follower {
@@ -36,7 +37,8 @@ impl Follower {
     pub(crate) fn new(house: Arc<House>, run: RunId, sequence: u64) -> Self {
         let journal = Journal::new(Arc::clone(&house.store), run.clone());
         let (ready, live) = (VecDeque::new(), None);
-        Self { house, run, journal, sequence, ready, live, is_level: false, is_over: false }
+        let (is_level, is_over, is_placed) = (false, false, false);
+        Self { house, run, journal, sequence, ready, live, is_level, is_over, is_placed }
     }
 
     /// The next event; `None` behind the last one of the run. Dropping the call loses nothing.
@@ -71,6 +73,10 @@ impl Follower {
 
     /// False at the end of the log.
     pub(crate) async fn read_chunk(&mut self) -> Result<bool, ConductError> {
+        if !self.is_placed {
+            self.journal.seek(self.sequence).await?;
+            self.is_placed = true;
+        }
         let steps = self.journal.read(CHUNK).await?;
         let is_some = !steps.is_empty();
         for entry in steps.into_iter().flat_map(|recorded| recorded.step.entries) {

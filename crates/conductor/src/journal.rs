@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity_core::RunId;
-use probity_record::{Ledger, LedgerError, LineFault, StepText, read_step};
+use probity_record::{Ledger, LedgerError, LedgerRecord, LineFault, StepText, read_step};
 use probity_store::limits::{MAX_BATCH_RECORDS, MAX_BLOB_BYTES};
 use probity_store::{AppendError, Batch, WorkStore};
 use probity_workflow::{Input, Step};
@@ -69,20 +69,56 @@ impl Journal {
         let mut steps = Vec::with_capacity(lines.len());
         for line in lines {
             let record = end.read(&line).map_err(|fault| self.faulty(&fault))?;
-            let text = match record.step {
-                StepText::Inline(text) => text,
-                StepText::Blob(digest) => {
-                    let max_bytes = u64::try_from(MAX_BLOB_BYTES).unwrap_or(u64::MAX);
-                    let blob = self.store.get(&digest, max_bytes).await?;
-                    let missing = format!("blob {digest} is missing from the store");
-                    blob.ok_or_else(|| self.damaged("blob_missing", missing))?
-                }
-            };
-            let step = parse(&text).map_err(|why| self.damaged("ledger_step", why))?;
-            steps.push(Recorded { step, text });
+            steps.push(self.recorded(record.step).await?);
         }
         self.end = end;
         Ok(steps)
+    }
+
+    /// Moves from the beginning to no later than the record that holds the event of that place, without
+    /// reading everything before it. Of a short log nothing is skipped.
+    pub(crate) async fn seek(&mut self, sequence: u64) -> Result<(), ConductError> {
+        let len = self.store.state(self.end.run()).await?.unwrap_or_default().len;
+        let (mut at, mut beyond) = (0, len);
+        let shortest = u64::try_from(CHUNK).unwrap_or(u64::MAX);
+        while beyond.saturating_sub(at) > shortest {
+            let middle = at.midpoint(beyond);
+            match self.sequence_at(middle).await? {
+                Some(first) if first <= sequence => at = middle,
+                // A step without events is no place to look at: half of what is left is not skipped.
+                Some(_) | None => beyond = middle,
+            }
+        }
+        if let Some(before) = at.checked_sub(1)
+            && let Some(line) = self.store.read(self.end.run(), before, 1).await?.first()
+        {
+            let record = LedgerRecord::parse(line).map_err(|fault| self.faulty(&fault))?;
+            self.end = Ledger::behind(&record);
+        }
+        Ok(())
+    }
+
+    /// The place of the first event of a step; `None` where it has none.
+    async fn sequence_at(&self, at: u64) -> Result<Option<u64>, ConductError> {
+        let lines = self.store.read(self.end.run(), at, 1).await?;
+        let Some(line) = lines.first() else { return Ok(None) };
+        let record = LedgerRecord::parse(line).map_err(|fault| self.faulty(&fault))?;
+        let Recorded { step, .. } = self.recorded(record.step).await?;
+        Ok(step.entries.first().map(|entry| entry.sequence))
+    }
+
+    async fn recorded(&self, step: StepText) -> Result<Recorded, ConductError> {
+        let text = match step {
+            StepText::Inline(text) => text,
+            StepText::Blob(digest) => {
+                let max_bytes = u64::try_from(MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+                let blob = self.store.get(&digest, max_bytes).await?;
+                let missing = format!("blob {digest} is missing from the store");
+                blob.ok_or_else(|| self.damaged("blob_missing", missing))?
+            }
+        };
+        let step = parse(&text).map_err(|why| self.damaged("ledger_step", why))?;
+        Ok(Recorded { step, text })
     }
 
     /// Makes steps durable. Returns only when the log holds them; seals it behind the last step of a run.

@@ -103,6 +103,14 @@ impl Ledger {
         Self { run, len: 0, head: GENESIS, at_ms: 0, version: LEDGER_VERSION }
     }
 
+    /// The place behind a record that was read by itself. What stands before it is taken on trust.
+    #[must_use]
+    pub fn behind(record: &LedgerRecord) -> Self {
+        let LedgerRecord { version, run, seq, at_ms, hash, .. } = record.clone();
+        let version = version.max(LEDGER_VERSION);
+        Self { run, len: seq.saturating_add(1), head: hash, at_ms, version }
+    }
+
     /// Reads the next record (its line without the newline) and moves behind it. On an error the end is
     /// where it was.
     ///

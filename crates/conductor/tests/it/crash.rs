@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_store::{MemoryStore, RunLog as _, WorkStore};
+use probity_store::{Batch, MemoryStore, RunLog as _, WorkStore, read_run};
 use probity_testkit::{CrashPoint, CrashStore};
-use probity_workflow::Judgement;
-use serde_json::Value;
+use probity_workflow::{Definition, Event, Judgement, Start};
+use serde_json::{Value, json};
 
 use crate::cast::Part;
-use crate::rig::{Rig, assert_sound, bounded, id, start, timeless, to_end};
+use crate::rig::{
+    Rig, assert_sound, bounded, cancel, definition, id, node, start, timeless, to_end,
+};
 
 const PART: Part = Part::Verdict(Judgement::Pass);
 
@@ -74,10 +76,10 @@ async fn no_prefix_of_a_log_shows_a_merge_without_its_verdict() {
     let run = id("wf-1");
     conductor.begin(run.clone(), start(&conductor, "checked")).await.unwrap();
     to_end(&conductor, &run).await;
-    let records = probity_store::read_run(rig.store.as_ref(), &run).await.unwrap();
+    let records = read_run(rig.store.as_ref(), &run).await.unwrap();
     for len in 1..=records.len() {
         let store = Arc::new(MemoryStore::new());
-        let prefix = probity_store::Batch::of(records[..len].to_vec());
+        let prefix = Batch::of(records[..len].to_vec());
         store.append(&run, 0, prefix).await.unwrap();
         let other = Rig::on(store, Part::Hang).conductor();
         let page = other.entries(&run, 0, 1_000).await.unwrap().unwrap();
@@ -89,4 +91,35 @@ async fn no_prefix_of_a_log_shows_a_merge_without_its_verdict() {
         let snapshot = other.snapshot(&run).await.unwrap().unwrap();
         assert_eq!(snapshot.variables.contains_key("result"), is_merged, "{len}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_whose_parent_ended_before_it_could_stop_it_is_stopped() {
+    let rig = Rig::new(PART);
+    let conductor = rig.conductor();
+    let run = id("wf-1");
+    let calls = json!([node("in", "core.subWorkflow", json!({"workflowId": "slow"}))]);
+    let definition = Definition::parse(&definition("outer", calls, &[])).unwrap();
+    let start = Start { definition, ..start(&conductor, "writer") };
+    conductor.begin(run.clone(), start).await.unwrap();
+    let mut follower = conductor.follow(&run, 0).await.unwrap().unwrap();
+    while !matches!(
+        follower.next().await.unwrap().unwrap().event,
+        Event::Handoff { .. } | Event::NodeDispatched { .. }
+    ) {}
+    let child = conductor.children(&run).await.unwrap().remove(0);
+    bounded(conductor.follow(&run, 0)).await.unwrap();
+    rig.store.wait_beyond(&child, 0, Duration::from_secs(60)).await.unwrap();
+    let of_child = read_run(rig.store.as_ref(), &child).await.unwrap();
+    conductor.tell(&run, cancel()).await.unwrap();
+    let of_parent = read_run(rig.store.as_ref(), &run).await.unwrap();
+
+    let store = Arc::new(MemoryStore::new());
+    let sealed = Batch { seal: true, ..Batch::of(of_parent) };
+    store.append(&run, 0, sealed).await.unwrap();
+    store.append(&child, 0, Batch::of(of_child)).await.unwrap();
+    let next = Rig::on(store, PART).conductor();
+    next.recover().await.unwrap();
+    let entries = to_end(&next, &child).await;
+    assert!(matches!(entries.last().unwrap().event, Event::RunCancelled { .. }));
 }

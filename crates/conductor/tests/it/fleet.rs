@@ -139,7 +139,7 @@ async fn scripted_verdicts_pass_through_the_real_gate() {
     let (says, grounded) = (vec!["says".to_owned()], vec!["grounded".to_owned()]);
     let pass = (Judgement::Pass, grounded, Some(0.9));
     let entries = ended(json!(["pass"]), "give-up").await;
-    assert_eq!(verdicts(&entries), [pass.clone()]);
+    assert_eq!(verdicts(&entries), std::slice::from_ref(&pass));
     let entries = ended(json!(["fail"]), "give-up").await;
     assert_eq!(verdicts(&entries), [(Judgement::Fail, says.clone(), None)]);
     let entries = ended(json!(["revise", "pass"]), "give-up").await;

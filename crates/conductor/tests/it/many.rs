@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_conductor::ConductorOptions;
+use probity_conductor::{Conductor, ConductorOptions};
 use probity_store::WorkStore;
 use probity_store_sqlite::{Options, SqliteStore};
 use probity_workflow::{Input, Judgement};
@@ -70,4 +70,56 @@ async fn a_slow_follower_misses_nothing_and_holds_up_nobody() {
     assert!(seen.len() > 40);
     let from = conductor.follow(&run, 10).await.unwrap();
     assert_eq!(from.unwrap().next().await.unwrap().unwrap().sequence, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_log_is_read_from_wherever_it_is_asked_for() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = rig.conductor();
+    let run = id("wf-1");
+    conductor.begin(run.clone(), start(&conductor, "slow")).await.unwrap();
+    for _ in 0..300 {
+        conductor.tell(&run, Input::Pause { reason: None, drain_policy: None }).await.unwrap();
+        conductor.tell(&run, Input::Resume { reason: None }).await.unwrap();
+    }
+    let all = to_end(&conductor, &run).await;
+    assert_sound(&all);
+    assert!(all.len() > 600);
+    for from in (0..all.len()).step_by(7).chain([all.len() - 1, all.len(), all.len() + 5]) {
+        let page = conductor.entries(&run, u64::try_from(from).unwrap(), 3).await.unwrap().unwrap();
+        let expected: Vec<_> = all.iter().skip(from).take(3).cloned().collect();
+        assert_eq!(page.entries, expected, "{from}");
+        assert_eq!(page.is_complete, from + 3 >= all.len(), "{from}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_on_one_file_write_whole_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.db");
+    let open = || -> Arc<dyn WorkStore> {
+        Arc::new(SqliteStore::open(&path, Options::default()).unwrap())
+    };
+    let rig = Rig::timed(open(), Part::Verdict(Judgement::Pass));
+    let (one, two) = (rig.conductor(), rig.conductor_on(open()));
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let (one, two) = (one.clone(), two.clone());
+        tasks.spawn(async move {
+            let run = id(&format!("wf-{n}"));
+            let begin = |conductor: &Conductor| {
+                let conductor = conductor.clone();
+                let (run, start) = (run.clone(), start(&conductor, "checked"));
+                async move { conductor.begin(run, start).await.unwrap().is_new }
+            };
+            let (a, b) = tokio::join!(begin(&one), begin(&two));
+            assert!(a != b, "one of them began it");
+            let (seen, also) = tokio::join!(to_end(&one, &run), to_end(&two, &run));
+            assert_sound(&seen);
+            assert_eq!(seen, also);
+        });
+    }
+    while let Some(done) = bounded(tasks.join_next()).await {
+        done.unwrap();
+    }
 }

@@ -185,3 +185,16 @@ fn time_never_goes_back() {
     let second = ledger.append(3, &json!(2)).unwrap().bytes;
     assert_eq!(LedgerRecord::parse(&second).unwrap().at_ms, 9);
 }
+
+#[test]
+fn a_log_may_be_read_from_its_middle() {
+    let mut ledger = new();
+    let lines: Vec<Vec<u8>> =
+        (0..4).map(|n| ledger.append(n, &json!({ "n": n })).unwrap().bytes).collect();
+    let [_, b, c, d] = lines.as_slice() else { panic!("four lines") };
+    let mut reader = Ledger::behind(&LedgerRecord::parse(b).unwrap());
+    assert_eq!(reader.read(d).unwrap_err().code(), "log_seq");
+    assert_eq!(inline(&reader.read(c).unwrap()), json!({ "n": 2 }));
+    assert_eq!(inline(&reader.read(d).unwrap()), json!({ "n": 3 }));
+    assert_eq!(reader, ledger);
+}
