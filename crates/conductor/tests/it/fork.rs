@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use probity_conductor::{ConductError, Conductor, Fork};
 use probity_core::RunId;
+use probity_record::{Ledger, StepText};
 use probity_store::{Batch, MemoryStore, RunLog as _, read_run};
 use probity_workflow::{Event, Judgement, Origin, Status};
 use serde_json::{Map, json};
@@ -166,4 +167,33 @@ async fn a_cancelled_run_is_replayed_to_its_cancellation() {
     conductor.tell(&id("wf-1"), cancel()).await.unwrap();
     let again = conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
     assert_eq!(again.snapshot.status, Status::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_that_comes_to_something_else_says_so_and_fails() {
+    let rig = Rig::new(Part::Verdict(Judgement::Pass));
+    let conductor = ended(&rig, "checked").await;
+    let mut ledger = Ledger::new(id("wf-1"));
+    let mut changed = Ledger::new(id("wf-1"));
+    let mut lines = Vec::new();
+    for line in read_run(rig.store.as_ref(), &id("wf-1")).await.unwrap() {
+        let record = ledger.read(&line).unwrap();
+        let StepText::Inline(text) = record.step else { panic!("a short step") };
+        // The source says that something else was harvested than the machine gives.
+        let text =
+            String::from_utf8(text).unwrap().replace("\"next\":\"good\"", "\"next\":\"bad\"");
+        let step: serde_json::Value = serde_json::from_str(&text).unwrap();
+        lines.push(changed.append(record.at_ms, &step).unwrap().bytes);
+    }
+    let store = Arc::new(MemoryStore::new());
+    store.append(&id("wf-1"), 0, Batch { seal: true, ..Batch::of(lines) }).await.unwrap();
+    let other = Rig::on(store, Part::Never);
+    let conductor = other.conductor();
+    let forked = conductor.fork(&id("wf-1"), id("wf-2"), replay()).await.unwrap();
+    assert_eq!(forked.snapshot.status, Status::Failed);
+    let entries = to_end(&conductor, &id("wf-2")).await;
+    assert_sound(&entries);
+    assert!(kinds(&entries).contains(&"replay-diverged".to_owned()));
+    assert!(!forked.snapshot.variables.contains_key("result"));
+    assert_eq!(other.cast.begun(), []);
 }

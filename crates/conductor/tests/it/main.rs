@@ -13,6 +13,7 @@ mod cast;
 mod crash;
 mod damage;
 mod delegations;
+mod flaky;
 mod fleet;
 mod fork;
 mod many;
