@@ -267,7 +267,10 @@ impl ScriptedWork {
             });
             let named = text.matches(&format!("\"{child}\"")).count();
             let told = outcome.is_some_and(|outcome| text.contains(outcome.as_str()));
-            let is_dead = state.buried.contains(*child) && text.contains("dead_lettered");
+            // A dead letter that was revived may turn out to have no run: its submission was refused.
+            let is_dead = state.buried.contains(*child)
+                && (text.contains("dead_lettered")
+                    || log.is_none() && text.contains("run_missing"));
             named != 1 || !(told || is_dead)
         });
         let wrong = wrong.cloned();
