@@ -43,6 +43,8 @@ pub(crate) static ROUTES: &[Route] = &[
     webhooks::REMOVE,
     seams::VERIFY_RUN,
     seams::CACHE_KEY,
+    seams::LOOP,
+    seams::ATTEST,
 ];
 
 const fn always(_: &HostConfig) -> bool {

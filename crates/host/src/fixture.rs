@@ -187,7 +187,7 @@ fn verified() -> Vec<Value> {
 }
 
 /// A supervisor and its dispatch, each after the other.
-fn looped(id: &str, supervisor: &Value, dispatch: &Value, agent: Option<&str>) -> Value {
+pub(crate) fn looped(id: &str, supervisor: &Value, dispatch: &Value, agent: Option<&str>) -> Value {
     let mut decider = node("supervisor", "core.orchestrator.supervisor", supervisor);
     if let (Some(agent), Some(members)) = (agent, decider.as_object_mut()) {
         members.insert("agent".to_owned(), json!({"agentId": agent}));
@@ -200,7 +200,12 @@ fn looped(id: &str, supervisor: &Value, dispatch: &Value, agent: Option<&str>) -
     )
 }
 
-fn workflow(id: &str, nodes: Vec<Value>, edges: Vec<Value>, variables: Vec<Value>) -> Value {
+pub(crate) fn workflow(
+    id: &str,
+    nodes: Vec<Value>,
+    edges: Vec<Value>,
+    variables: Vec<Value>,
+) -> Value {
     json!({
         "id": id,
         "name": id,
@@ -214,7 +219,7 @@ fn workflow(id: &str, nodes: Vec<Value>, edges: Vec<Value>, variables: Vec<Value
     })
 }
 
-fn node(id: &str, type_id: &str, config: &Value) -> Value {
+pub(crate) fn node(id: &str, type_id: &str, config: &Value) -> Value {
     json!({
         "id": id,
         "typeId": type_id,

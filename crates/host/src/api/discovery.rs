@@ -89,6 +89,7 @@ fn execution_model(config: &HostConfig) -> Value {
             "llmCacheKeyRecipe": cache_key::RECIPE,
             "refusalDivergenceEmission": true,
         },
+        "statefulResume": true,
     });
     if let (true, Some(members)) = (config.has_verifiers, model.as_object_mut()) {
         let verifier = json!({"supported": true, "gating": config.terms.is_gating});

@@ -16,4 +16,5 @@ pub use interrupt::suspend_request;
 pub use request::{BulkCancel, ForkRun, NewWebhook, PauseRun, Resume, StopRun};
 pub use snapshot::{run_snapshot, status_word};
 
+pub(crate) use object::Fields;
 pub(crate) use request::run_named;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::face::{Face, holds, types};
+use crate::face::{Face, config, holds, types};
 
 fn named<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["type"] == kind).collect()
@@ -117,6 +117,19 @@ async fn the_door_of_the_verifier_goes_the_way_of_every_run() {
         assert_eq!(is_harvested, is_committed);
         let has_result = face.snapshot(parent).await["variables"].get("parentResult").is_some();
         assert_eq!(has_result, is_committed);
+    }
+}
+
+#[tokio::test]
+async fn a_verdict_that_does_not_gate_is_told_and_nothing_is_withheld() {
+    let mut config = config();
+    config.terms.is_gating = false;
+    let face = Face::with(config).await;
+    for verdict in ["fail", "revise"] {
+        let body = json!({"simulateVerdict": verdict});
+        let answer = face.post("/v1/host/sample/agents/verify-run", &body).await.json;
+        assert_eq!(answer["verdict"], verdict);
+        assert_eq!(answer["committed"], true, "{answer}");
     }
 }
 

@@ -228,7 +228,7 @@ pub(crate) fn types(events: &[Value]) -> Vec<&str> {
 }
 
 /// A client that trusts nobody: everything here is plain HTTP.
-fn client() -> reqwest::Client {
+pub(crate) fn client() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -7,8 +7,10 @@
 )]
 
 mod agents;
+mod broken;
 mod cache_key;
 mod documents;
+mod doors;
 mod events;
 mod face;
 mod guard;
