@@ -1,7 +1,6 @@
 //! Runs that runs begin.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use probity_core::{Code, RunId};
 use probity_workflow::{ChildEnd, Effect, Event, Failure, Input, Kin, Origin, Refusal, Start};
@@ -10,9 +9,6 @@ use crate::ConductError;
 use crate::errands::{Word, failed};
 use crate::house::{House, Message};
 use crate::journal::Journal;
-
-/// How long one wait for a child lasts, before it is looked at whether anybody drives it.
-const PERIOD: Duration = Duration::from_secs(5);
 
 /// Begins a child, unless it has begun.
 pub(crate) async fn begin(house: Arc<House>, parent: RunId, effect: Effect) -> Word {
@@ -113,16 +109,9 @@ pub(crate) async fn ended(house: Arc<House>, child: RunId) -> Word {
 }
 
 async fn await_end(house: &Arc<House>, child: &RunId) -> Result<ChildEnd, ConductError> {
-    let mut len = 0;
-    loop {
-        let state = house.store.wait_beyond(child, len, PERIOD).await?;
-        if state.sealed {
-            break;
-        }
-        if state.len == len && !house.is_live(child) {
-            house.begun(child).await?;
-        }
-        len = state.len;
+    while !house.store.state(child).await?.unwrap_or_default().sealed {
+        house.begun(child).await?;
+        house.left(child).await;
     }
     end_of(house, child).await?.ok_or_else(|| ConductError::Missing { run: child.clone() })
 }

@@ -18,6 +18,10 @@ use crate::tale::{Taken, Tale};
 const FOLLOW_AFTER: Duration = Duration::from_millis(250);
 /// How long one wait for somebody else's append lasts.
 const FOLLOW_PERIOD: Duration = Duration::from_secs(5);
+/// The longest pause between two looks of a run that nobody follows.
+const MAX_FOLLOW_PAUSE: Duration = Duration::from_secs(30);
+/// How soon a new follower is noticed.
+const FOLLOWED: Duration = Duration::from_secs(1);
 /// The longest sleep: a clock that is not that of the runtime is looked at again.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
@@ -140,7 +144,7 @@ impl Driver {
             () = sleep_until(retry_at) => Next::Retry,
             () = sleep(due) => Next::Due,
             message = self.mailbox.recv() => Next::Asked(message),
-            () = overtaken(&self.house, &self.run, tale.len()) => Next::Overtaken,
+            () = overtaken(&self.house, &self.run, tale.len(), &self.entries) => Next::Overtaken,
         }
     }
 
@@ -307,14 +311,24 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// Waits until somebody else appends to the run.
-async fn overtaken(house: &House, run: &RunId, len: u64) {
-    tokio::time::sleep(FOLLOW_AFTER).await;
+/// Waits until somebody else appends to the run. Every commit wakes whoever waits in the store, and
+/// most runs wait for days: only one that somebody follows does so, others look now and then.
+async fn overtaken(house: &House, run: &RunId, len: u64, entries: &broadcast::Sender<Arc<Entry>>) {
+    let mut pause = FOLLOW_AFTER;
+    tokio::time::sleep(pause).await;
     loop {
-        match house.store.wait_beyond(run, len, FOLLOW_PERIOD).await {
-            Ok(state) if state.len > len => return,
-            Ok(_) => {}
-            Err(_) => tokio::time::sleep(FOLLOW_PERIOD).await,
+        let state = match entries.receiver_count() {
+            0 => house.store.state(run).await.map(Option::unwrap_or_default),
+            _ => house.store.wait_beyond(run, len, FOLLOW_PERIOD).await,
+        };
+        if state.as_ref().is_ok_and(|state| state.len > len) {
+            return;
+        }
+        pause = pause.saturating_mul(2).min(MAX_FOLLOW_PAUSE);
+        let until = Instant::now() + pause;
+        let is_followed = || state.is_ok() && entries.receiver_count() > 0;
+        while Instant::now() < until && !is_followed() {
+            tokio::time::sleep_until(until.min(Instant::now() + FOLLOWED)).await;
         }
     }
 }

@@ -51,6 +51,8 @@ struct Live {
     is_child: bool,
     mail: mpsc::Sender<Message>,
     entries: broadcast::Sender<Arc<Entry>>,
+    /// The driver has left.
+    left: CancellationToken,
 }
 
 /// What a driver may be asked.
@@ -186,7 +188,8 @@ impl House {
         let (entries, _) = broadcast::channel(self.options.follower_entries.max(1));
         drivers.numbered = drivers.numbered.saturating_add(1);
         let number = drivers.numbered;
-        let live = Live { number, is_child, mail: mail.clone(), entries: entries.clone() };
+        let left = CancellationToken::new();
+        let live = Live { number, is_child, mail: mail.clone(), entries: entries.clone(), left };
         drivers.by_run.insert(run.clone(), live);
         drivers.top = drivers.top.saturating_add(usize::from(!is_child));
         drop(drivers);
@@ -203,6 +206,14 @@ impl House {
     /// The events of a run that is driven here, from now on.
     pub(crate) fn listen(&self, run: &RunId) -> Option<broadcast::Receiver<Arc<Entry>>> {
         self.drivers().by_run.get(run).map(|live| live.entries.subscribe())
+    }
+
+    /// Waits until nobody here drives the run.
+    pub(crate) async fn left(&self, run: &RunId) {
+        let left = self.drivers().by_run.get(run).map(|live| live.left.clone());
+        if let Some(left) = left {
+            left.cancelled().await;
+        }
     }
 
     pub(crate) fn is_live(&self, run: &RunId) -> bool {
@@ -262,6 +273,7 @@ impl Seat {
         let mut drivers = self.house.drivers();
         if let Some(live) = drivers.by_run.get(&self.run).filter(|it| it.number == self.number) {
             let is_top = !live.is_child;
+            live.left.cancel();
             drivers.by_run.remove(&self.run);
             drivers.top = drivers.top.saturating_sub(usize::from(is_top));
         }

@@ -34,7 +34,7 @@ fn fault() -> StoreFault {
 impl RunLog for Flaky {
     async fn append(&self, run: &RunId, len: u64, batch: Batch) -> Result<u64, AppendError> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        if call % self.every == 0 {
+        if call.is_multiple_of(self.every) {
             return self.inner.append(run, len, batch).await;
         }
         match call % 3 {

@@ -172,7 +172,7 @@ async fn a_cancelled_run_is_replayed_to_its_cancellation() {
 #[tokio::test(start_paused = true)]
 async fn a_replay_that_comes_to_something_else_says_so_and_fails() {
     let rig = Rig::new(Part::Verdict(Judgement::Pass));
-    let conductor = ended(&rig, "checked").await;
+    ended(&rig, "checked").await;
     let mut ledger = Ledger::new(id("wf-1"));
     let mut changed = Ledger::new(id("wf-1"));
     let mut lines = Vec::new();
