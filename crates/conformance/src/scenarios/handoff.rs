@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::http::Ask;
 use crate::probe::{Probe, Stop};
 use crate::scenario::{Need, Scenario};
 
@@ -158,8 +159,12 @@ async fn cancel_reaches(p: &mut Probe) -> Result<(), Stop> {
     let run = p.create("conformance-long-child", json!({})).await?;
     let child = loop {
         let log = p.log(&run).await?;
-        if let Some(child) = log.children().first() {
-            break (*child).to_owned();
+        let named = log.children().first().map(|child| (*child).to_owned());
+        // A child is named before it is begun.
+        if let Some(child) = named
+            && p.ask(&Ask::get(format!("/v1/runs/{child}"))).await?.status == 200
+        {
+            break child;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };

@@ -7,13 +7,11 @@
     reason = "a test that does not hold what it states shall stop, and so shall the host that it needs"
 )]
 
-mod broken;
 mod engine;
 mod fixture;
 mod host;
 mod hostile;
 mod lie;
 mod lying;
-mod own;
 mod report;
 mod turn;
