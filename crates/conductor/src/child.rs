@@ -118,16 +118,10 @@ async fn await_end(house: &Arc<House>, child: &RunId) -> Result<ChildEnd, Conduc
 
 /// How a run ended; `None` while it has not, and for one that there is not.
 pub(crate) async fn end_of(house: &House, run: &RunId) -> Result<Option<ChildEnd>, ConductError> {
-    let mut journal = Journal::new(Arc::clone(&house.store), run.clone());
-    let mut last = None;
-    loop {
-        let steps = journal.read(crate::journal::CHUNK).await?;
-        if steps.is_empty() {
-            break;
-        }
-        last = steps.into_iter().last();
-    }
-    let event = last.and_then(|last| last.step.entries.into_iter().next_back());
+    let state = house.store.state(run).await?.unwrap_or_default();
+    let Some(last) = state.len.checked_sub(1).filter(|_| state.sealed) else { return Ok(None) };
+    let step = Journal::new(Arc::clone(&house.store), run.clone()).step_at(last).await?;
+    let event = step.and_then(|step| step.entries.into_iter().next_back());
     Ok(event.and_then(|entry| match entry.event {
         Event::RunCompleted { outputs } => Some(ChildEnd::Completed { outputs }),
         Event::RunFailed { error, .. } => Some(ChildEnd::Failed { error, was_started: true }),

@@ -205,7 +205,8 @@ impl Conductor {
     }
 
     /// Drives every workflow run of the store that has not ended. Asking for it again, from time to time,
-    /// takes up what was let go while the store failed.
+    /// takes up what was let go while the store failed. The first time, the newest runs that failed or were
+    /// cancelled have stopped again what they had begun.
     ///
     /// # Errors
     /// The store cannot be listed.

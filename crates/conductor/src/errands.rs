@@ -235,7 +235,8 @@ async fn delegate(house: Arc<House>, name: RunId, job: Job) -> Word {
     Word::Answer(Box::new(input))
 }
 
-async fn stop(house: Arc<House>, run: RunId, name: RunId, kin: Kin) -> Word {
+/// Stops what `run` does not want any more.
+pub(crate) async fn stop(house: Arc<House>, run: RunId, name: RunId, kin: Kin) -> Word {
     match kin {
         Kin::Child => child::stop(&house, &run, &name).await,
         Kin::Delegation | Kin::Verification => {

@@ -1,6 +1,7 @@
 //! What the runs of one conductor share, and who drives which of them.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use probity_core::RunId;
@@ -33,6 +34,8 @@ pub(crate) struct House {
     /// Runs are let go between two of their steps.
     pub(crate) draining: CancellationToken,
     pub(crate) tasks: TaskTracker,
+    /// Whether the store was gone through once.
+    pub(crate) is_recovered: AtomicBool,
     live: Mutex<Drivers>,
 }
 
@@ -81,6 +84,7 @@ impl House {
             gone: CancellationToken::new(),
             draining: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            is_recovered: AtomicBool::new(false),
             live: Mutex::default(),
         }
     }

@@ -83,7 +83,8 @@ impl Journal {
         let shortest = u64::try_from(CHUNK).unwrap_or(u64::MAX);
         while beyond.saturating_sub(at) > shortest {
             let middle = at.midpoint(beyond);
-            match self.sequence_at(middle).await? {
+            let step = self.step_at(middle).await?;
+            match step.and_then(|step| step.entries.first().map(|entry| entry.sequence)) {
                 Some(first) if first <= sequence => at = middle,
                 // A step without events is no place to look at: half of what is left is not skipped.
                 Some(_) | None => beyond = middle,
@@ -98,13 +99,12 @@ impl Journal {
         Ok(())
     }
 
-    /// The place of the first event of a step; `None` where it has none.
-    async fn sequence_at(&self, at: u64) -> Result<Option<u64>, ConductError> {
+    /// One step by itself; `None` behind the end of the log. What stands before it is taken on trust.
+    pub(crate) async fn step_at(&self, at: u64) -> Result<Option<Step>, ConductError> {
         let lines = self.store.read(self.end.run(), at, 1).await?;
         let Some(line) = lines.first() else { return Ok(None) };
         let record = LedgerRecord::parse(line).map_err(|fault| self.faulty(&fault))?;
-        let Recorded { step, .. } = self.recorded(record.step).await?;
-        Ok(step.entries.first().map(|entry| entry.sequence))
+        Ok(Some(self.recorded(record.step).await?.step))
     }
 
     async fn recorded(&self, step: StepText) -> Result<Recorded, ConductError> {

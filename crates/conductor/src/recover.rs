@@ -1,15 +1,17 @@
 //! What is found in a store after a restart.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use probity_core::RunId;
 use probity_store::limits::MAX_PAGE_RUNS;
-use probity_workflow::Origin;
+use probity_workflow::{ChildEnd, Effect, Kin, Origin};
 use tokio::task::JoinSet;
 
 use crate::conductor::Recovered;
 use crate::house::House;
-use crate::{ConductError, child};
+use crate::tale::Tale;
+use crate::{ConductError, child, errands};
 
 /// What came of one run.
 enum Found {
@@ -23,21 +25,51 @@ pub(crate) async fn recover(house: &Arc<House>) -> Result<Recovered, ConductErro
     let mut recovered = Recovered::default();
     let mut looks = JoinSet::new();
     let mut after = None;
+    // Once is enough, and of the runs that ended long ago nothing is left to be stopped.
+    let mut looks_at_ended = !house.is_recovered.swap(true, Ordering::SeqCst);
     loop {
         let page = house.store.list(after, MAX_PAGE_RUNS).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.cursor);
-        for listed in page.into_iter().filter(|listed| !listed.state.sealed) {
+        for listed in page {
+            if listed.state.sealed && !looks_at_ended {
+                continue;
+            }
             if looks.len() >= house.options.recover_at_once.max(1) {
                 recovered.note(looks.join_next().await);
             }
-            looks.spawn(take_up(Arc::clone(house), listed.run));
+            let (house, is_ended) = (Arc::clone(house), listed.state.sealed);
+            looks.spawn(async move {
+                match is_ended {
+                    true => stop_again(house, listed.run).await,
+                    false => take_up(house, listed.run).await,
+                }
+            });
         }
+        looks_at_ended = false;
     }
     while let Some(found) = looks.join_next().await {
         recovered.note(Some(found));
     }
     Ok(recovered)
+}
+
+/// A run may have ended without having been able to stop the delegations that it had begun.
+async fn stop_again(house: Arc<House>, run: RunId) -> Found {
+    let ended = child::end_of(&house, &run).await;
+    if let Ok(Some(ChildEnd::Failed { .. } | ChildEnd::Cancelled)) = ended
+        && let Ok(Some(mut tale)) = Tale::find(&house.store, &run).await
+    {
+        tale.machine.pending();
+        while let Some(effect) = tale.machine.poll_effect() {
+            if let Effect::Stop { run: name, kind: kind @ (Kin::Delegation | Kin::Verification) } =
+                effect
+            {
+                errands::stop(Arc::clone(&house), run.clone(), name, kind).await;
+            }
+        }
+    }
+    Found::NoWorkflow
 }
 
 async fn take_up(house: Arc<House>, run: RunId) -> Found {

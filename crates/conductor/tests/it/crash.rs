@@ -123,3 +123,26 @@ async fn a_child_whose_parent_ended_before_it_could_stop_it_is_stopped() {
     let entries = to_end(&next, &child).await;
     assert!(matches!(entries.last().unwrap().event, Event::RunCancelled { .. }));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_delegation_whose_run_was_cancelled_is_stopped_by_the_next_process() {
+    let rig = Rig::new(Part::Hang);
+    let conductor = rig.conductor();
+    let run = id("wf-1");
+    conductor.begin(run.clone(), start(&conductor, "work")).await.unwrap();
+    bounded(async {
+        while rig.cast.begun().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    conductor.tell(&run, cancel()).await.unwrap();
+    drop(conductor);
+    // Nothing of it is left but its log.
+    let next = Rig::on(Arc::clone(&rig.store), Part::Hang);
+    let conductor = next.conductor();
+    assert_eq!(conductor.recover().await.unwrap().driven, 0);
+    assert_eq!(next.cast.stopped(), rig.cast.begun());
+    conductor.recover().await.unwrap();
+    assert_eq!(next.cast.stopped().len(), 1, "once");
+}
