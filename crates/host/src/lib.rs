@@ -25,6 +25,7 @@ mod runs;
 mod schema;
 mod scope;
 mod serve;
+mod shelf;
 mod stream;
 mod tenant;
 mod token;

@@ -41,9 +41,8 @@ pub(super) const REGISTER: Route = Route {
 };
 
 async fn read(call: Call) -> Result<Response, Failure> {
-    let id = call.param("workflowId");
-    let definition =
-        call.host.runs.definition(id).ok_or_else(|| Failure::missing("workflow", id))?;
+    let (runs, id) = (&*call.host.runs, call.param("workflowId"));
+    let definition = call.host.shelf.get(runs, &call.caller()?.tenant, id)?;
     Ok(answer(StatusCode::OK, definition.as_json()))
 }
 
@@ -54,10 +53,7 @@ async fn register(call: Call) -> Result<Response, Failure> {
         return Err(Failure::invalid("/id", what));
     }
     let id = definition.id().to_owned();
-    call.host
-        .runs
-        .define(definition)
-        .map_err(|error| Failure::new(Reason::RunAlreadyActive, error.to_string()))?;
+    call.host.shelf.register(&*call.host.runs, &call.caller()?.tenant, definition)?;
     Ok(answer(StatusCode::CREATED, &json!({"id": id})))
 }
 

@@ -72,6 +72,34 @@ async fn another_tenants_run_is_not_there() {
 }
 
 #[tokio::test]
+async fn a_registered_definition_is_its_tenants_alone() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-noop").await.json;
+    definition["id"] = json!("mine");
+    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    let theirs = |method, path: &str, body: String| {
+        done(face.bare(method, path).bearer_auth(OTHER).body(body))
+    };
+    let read = theirs(Method::GET, "/v1/workflows/mine", String::new()).await;
+    read.is_failure(404, "not_found");
+    let begin = json!({"workflowId": "mine"});
+    let begun = theirs(Method::POST, "/v1/runs", begin.to_string()).await;
+    begun.is_failure(404, "not_found");
+    let mut changed = definition.clone();
+    changed["version"] = json!("9.0.0");
+    let taken = theirs(Method::POST, "/v1/workflows", changed.to_string()).await;
+    taken.is_failure(409, "run_already_active");
+    let mut shared = definition.clone();
+    (shared["id"], shared["version"]) = (json!("conformance-noop"), json!("9.0.0"));
+    face.post("/v1/workflows", &shared).await.is_failure(409, "run_already_active");
+    assert_eq!(face.get("/v1/workflows/mine").await.json, definition);
+    assert_eq!(face.post("/v1/workflows", &changed).await.status, 201);
+    assert_eq!(face.get("/v1/workflows/mine").await.json, changed);
+    let run = face.begin("mine").await;
+    face.to_end(&run).await;
+}
+
+#[tokio::test]
 async fn whatever_goes_wrong_is_the_envelope() {
     let face = Face::new().await;
     face.get("/v1/nowhere").await.is_failure(404, "not_found");

@@ -123,6 +123,69 @@ async fn readers_of_a_live_run_are_told_the_same_wherever_they_begin() {
 }
 
 #[tokio::test]
+async fn many_readers_of_a_long_run_miss_nothing() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
+    let mut before = "gate".to_owned();
+    for n in 0..300 {
+        let id = format!("n{n}");
+        let mut node = definition["nodes"][0].clone();
+        (node["id"], node["typeId"], node["config"]) = (json!(id), json!("core.noop"), json!({}));
+        definition["nodes"].as_array_mut().unwrap().push(node);
+        let edge = json!({"id": format!("e{n}"), "sourceNodeId": before, "targetNodeId": id});
+        definition["edges"].as_array_mut().unwrap().push(edge);
+        before = id;
+    }
+    definition["id"] = json!("long");
+    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    let run = face.begin("long").await;
+    face.to_wait(&run).await;
+    let mut open_ones = Vec::new();
+    for n in 0..30 {
+        let from = if n % 2 == 0 { None } else { Some("2") };
+        open_ones.push(open(&face, &run, "streamMode=debug", from).await);
+    }
+    let path = format!("/v1/runs/{run}/interrupts/gate");
+    assert_eq!(face.post(&path, &json!({"resumeValue": "accept"})).await.status, 200);
+    let whole: Vec<u64> = (0..).take(face.to_end(&run).await.len()).collect();
+    assert!(whole.len() > 600);
+    for (n, stream) in open_ones.into_iter().enumerate() {
+        let told = ids(&frames(&stream.text().await.unwrap()));
+        assert_eq!(told, whole[if n % 2 == 0 { 0 } else { 3 }..], "{n}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_poll_ends_with_the_host() {
+    let mut config = config();
+    config.limits.max_streams = 1;
+    let face = Face::with(config).await;
+    let run = face.begin("conformance-approval").await;
+    while face.snapshot(&run).await["status"] != "waiting-approval" {}
+    let poll = |timeout_s: u64| {
+        let path = format!("/v1/runs/{run}/events/poll?lastSequence=99&timeout={timeout_s}");
+        let face = &face;
+        async move { face.get(&path).await }
+    };
+    let long = async {
+        loop {
+            let answer = poll(60).await;
+            if answer.status != 429 {
+                return answer;
+            }
+        }
+    };
+    let begun = std::time::Instant::now();
+    let (answer, ()) = tokio::join!(long, async {
+        // Where there is no room for another one, the long one is under way.
+        while poll(1).await.status != 429 {}
+        face.stop.cancel();
+    });
+    assert_eq!((answer.status, &answer.json["isComplete"]), (200, &json!(false)));
+    assert!(begun.elapsed().as_secs() < 30);
+}
+
+#[tokio::test]
 async fn gathered_events_come_at_once_when_somebody_is_asked_and_at_the_end() {
     let face = Face::new().await;
     let run = face.begin("conformance-approval").await;
