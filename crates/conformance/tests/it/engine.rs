@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 
+use crate::hook::Hooks;
 use crate::lie::Lie;
 
 pub(crate) struct Engine {
@@ -19,6 +20,7 @@ pub(crate) struct Engine {
     definitions: Mutex<BTreeMap<String, Value>>,
     next: AtomicU64,
     pub(crate) changed: watch::Sender<u64>,
+    pub(crate) hooks: Hooks,
     /// How often a log was read.
     pub(crate) reads: watch::Sender<u64>,
 }
@@ -91,6 +93,7 @@ impl Engine {
             definitions: Mutex::new(probity_conformance::fixtures().iter().map(read).collect()),
             next: AtomicU64::new(1),
             changed: watch::Sender::new(0),
+            hooks: Hooks::default(),
             reads: watch::Sender::new(0),
         })
     }
@@ -215,6 +218,7 @@ impl Engine {
                     let outputs = own.variables.clone();
                     self.append(run, own, told("run.completed", json!({"outputs": outputs})));
                     own.status = "completed";
+                    self.hooks.send(own.events.last().unwrap(), self.lie);
                 }
                 Err(fails) => {
                     if let Some(breach) = fails.first {

@@ -95,6 +95,12 @@ async fn answer(State(host): State<Arc<Host>>, request: Request) -> Response {
     if is_get {
         return read(&host, &parts, &pieces, is_other).await;
     }
+    if let ("DELETE", ["v1", "webhooks", id]) = (parts.method.as_str(), pieces.as_slice()) {
+        if engine.hooks.remove(id) {
+            return Response::builder().status(204).body(Body::empty()).unwrap();
+        }
+        return refused(engine, 404, "subscription_not_found");
+    }
     if parts.method != "POST" {
         return refused(engine, 405, "method_not_allowed");
     }
@@ -123,7 +129,7 @@ async fn discovery(host: &Host, parts: &Parts) -> Response {
         "supportedEnvelopes": ["clarification.request"], "schemaVersions": {"clarification.request": 1},
         "limits": {"clarificationRounds": 3, "schemaRounds": 3, "envelopesPerTurn": 8, "maxRequestBodyBytes": MAX_BODY_BYTES},
         "fixtures": fixtures, "agents": {"supported": true, "orchestrator": true, "dispatch": true, "dispatchMapping": true},
-        "subWorkflow": {"inputMapping": true}, "replay": {"supported": true},
+        "subWorkflow": {"inputMapping": true}, "replay": {"supported": true}, "webhooks": {"supported": true, "signatureAlgorithms": ["v1"]},
         "multiAgent": {"executionModel": {
             "supported": true, "version": 6, "confidenceEscalationFloor": 0.5, "confidenceEscalationInterruptKind": "approval",
             "crossHostCausation": {"supported": true, "hostId": "test-host"},
@@ -166,6 +172,10 @@ fn write(
     let engine = &host.engine;
     match pieces {
         ["v1", "runs"] => create(host, parts, body),
+        ["v1", "webhooks"] => match engine.hooks.add(body, engine.lie) {
+            Ok(id) => json(201, &json!({"webhookId": id})),
+            Err(code) => refused(engine, 400, code),
+        },
         ["v1", "workflows"] => {
             let is_wrong = body.to_string().contains("noSuchRule");
             if is_wrong { refused(engine, 400, "validation_error") } else { json(201, body) }

@@ -47,11 +47,13 @@ pub(crate) enum Lie {
     LowConfidenceGoesOn,
     KeyInErrors,
     SeamCommitsAnyway,
+    HookUnsigned,
+    HookAnywhere,
 }
 
 impl Lie {
     /// All of them, each with the scenarios that must fail by it, and the parts of names that are run.
-    pub(crate) const ALL: [(Self, &'static [&'static str], &'static [&'static str]); 44] = [
+    pub(crate) const ALL: [(Self, &'static [&'static str], &'static [&'static str]); 46] = [
         (
             Self::FailMerges,
             &[
@@ -193,6 +195,8 @@ impl Lie {
             &["orchestration/confidence-floor", "orchestration/confidence-accepted"],
             &["orchestration/"],
         ),
+        (Self::HookUnsigned, &["webhooks/delivery"], &["webhooks/"]),
+        (Self::HookAnywhere, &["webhooks/inner-addresses"], &["webhooks/"]),
         (
             Self::KeyInErrors,
             &["core/error-envelope", "core/error-create", "beyond/key-not-told"],

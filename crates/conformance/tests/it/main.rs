@@ -9,6 +9,7 @@
 
 mod engine;
 mod fixture;
+mod hook;
 mod host;
 mod hostile;
 mod lie;
