@@ -115,7 +115,12 @@ async fn the_door_of_the_verifier_goes_the_way_of_every_run() {
         let is_harvested =
             events.iter().any(|event| event["payload"]["phase"] == "output.harvested");
         assert_eq!(is_harvested, is_committed);
-        let has_result = face.snapshot(parent).await["variables"].get("parentResult").is_some();
+        let snapshot = face.snapshot(parent).await;
+        assert_eq!(snapshot.get("withheld").is_none(), is_committed);
+        if !is_committed {
+            assert_eq!(snapshot["withheld"][0]["nodeId"], "dispatch");
+        }
+        let has_result = snapshot["variables"].get("parentResult").is_some();
         assert_eq!(has_result, is_committed);
     }
 }

@@ -8,7 +8,9 @@ use probity_conductor::{Begun, ConductError, DefinitionDiffers, Fork, Page};
 use probity_core::RunId;
 use probity_engine::SystemClock;
 use probity_host::{Follow, Host, HostConfig, Runs, SystemIds, run_id, serve};
-use probity_workflow::{Definition, Entry, Input, Snapshot, Start};
+use probity_workflow::{Definition, Entry, Event, Input, Owner, Snapshot, Start, Status};
+use reqwest::{Client, RequestBuilder};
+use serde_json::Map;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +23,8 @@ enum Break {
     Panic,
     Hang,
     Stop,
+    /// Every replay comes to another refusal.
+    Refuse,
 }
 
 struct Broken(Break);
@@ -30,7 +34,7 @@ impl Broken {
         match self.0 {
             Break::Panic => unreachable!("a secret of the host"),
             Break::Hang => std::future::pending().await,
-            Break::Stop => Err(ConductError::Stopping),
+            Break::Stop | Break::Refuse => Err(ConductError::Stopping),
         }
     }
 }
@@ -61,16 +65,35 @@ impl Runs for Broken {
         self.ask().await
     }
 
-    async fn entries(&self, _: &RunId, _: u64, _: usize) -> Result<Option<Page>, ConductError> {
-        self.ask().await
+    async fn entries(
+        &self,
+        run: &RunId,
+        from: u64,
+        _: usize,
+    ) -> Result<Option<Page>, ConductError> {
+        if !matches!(self.0, Break::Refuse) {
+            return self.ask().await;
+        }
+        let event = Event::ReplayDivergedAtRefusal {
+            source: run.clone(),
+            at_sequence: 7,
+            was_refusal: false,
+            is_refusal: true,
+        };
+        let entry = Entry { sequence: 0, at_ms: 0, node: None, cause: None, event };
+        let entries = if from == 0 { vec![Arc::new(entry)] } else { Vec::new() };
+        Ok(Some(Page { entries, is_complete: true }))
     }
 
     async fn follow(&self, _: &RunId, _: u64) -> Result<Option<Box<dyn Follow>>, ConductError> {
         self.ask().await
     }
 
-    async fn fork(&self, _: &RunId, _: &RunId, _: Fork) -> Result<Begun, ConductError> {
-        self.ask().await
+    async fn fork(&self, _: &RunId, run: &RunId, _: Fork) -> Result<Begun, ConductError> {
+        match self.0 {
+            Break::Refuse => Ok(Begun { snapshot: failed(run), is_new: true }),
+            _ => self.ask().await,
+        }
     }
 
     async fn list(&self, _: Option<u64>, _: usize) -> Result<Vec<(RunId, u64)>, ConductError> {
@@ -82,7 +105,38 @@ impl Runs for Broken {
     }
 }
 
+fn failed(run: &RunId) -> Snapshot {
+    Snapshot {
+        run: run.clone(),
+        workflow: "w".to_owned(),
+        owner: Owner { tenant: "acme".to_owned(), workspace: None, principal: None },
+        origin: None,
+        status: Status::Failed,
+        current_node: None,
+        variables: Map::new(),
+        error: None,
+        interrupts: Vec::new(),
+        supervisor: None,
+        success_criteria: None,
+        withheld: Vec::new(),
+        is_goal_satisfied: Some(false),
+        started_ms: 0,
+        changed_ms: 0,
+        events: 1,
+    }
+}
+
 async fn ask(config: HostConfig, how: Break, path: &str) -> Answer {
+    let accept = |client: Client, url| client.get(url).header("accept", "text/event-stream");
+    asked(config, how, path, accept).await
+}
+
+async fn asked(
+    config: HostConfig,
+    how: Break,
+    path: &str,
+    request: impl FnOnce(Client, String) -> RequestBuilder,
+) -> Answer {
     let runs: Arc<dyn Runs> = Arc::new(Broken(how));
     let host = Host::new(config, runs, Arc::new(SystemClock), Arc::new(SystemIds)).unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -90,8 +144,7 @@ async fn ask(config: HostConfig, how: Break, path: &str) -> Answer {
     let stop = CancellationToken::new();
     let _stop = stop.clone().drop_guard();
     tokio::spawn(serve(host, listener, stop));
-    let request = client().get(url).bearer_auth(KEY).header("accept", "text/event-stream");
-    read(request.send().await.unwrap()).await
+    read(request(client(), url).bearer_auth(KEY).send().await.unwrap()).await
 }
 
 fn paths() -> [String; 4] {
@@ -123,5 +176,20 @@ async fn an_answer_that_does_not_come_is_told_so() {
 async fn who_asks_a_host_that_is_ending_is_told_to_come_again() {
     for path in paths() {
         ask(config(), Break::Stop, &path).await.is_failure(503, "unavailable");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_that_parts_at_a_refusal_is_told_where() {
+    let path = format!("/v1/runs/{}:fork", run_id("acme", 1));
+    for (mode, status) in [("replay", 422), ("branch", 201)] {
+        let body = format!("{{\"mode\": \"{mode}\"}}");
+        let post = |client: Client, url| client.post(url).body(body);
+        let answer = asked(config(), Break::Refuse, &path, post).await;
+        assert_eq!(answer.status, status, "{}", answer.json);
+        if status == 422 {
+            answer.is_failure(422, "replay_diverged_at_refusal");
+            assert_eq!(answer.json["details"]["atSequence"], 7);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a run is, as `RunSnapshot`.
 
+use probity_core::Code;
 use probity_workflow::{Origin, Snapshot, Status};
 use serde_json::{Map, Value, json};
 
@@ -45,6 +46,18 @@ pub fn run_snapshot(snapshot: &Snapshot) -> Value {
     // An empty list of criteria says nothing, so it is not told.
     if let Some(criteria) = snapshot.success_criteria.as_ref().filter(|list| !list.is_empty()) {
         put("successCriteria", json!(criteria));
+    }
+    if !snapshot.withheld.is_empty() {
+        let withheld = snapshot.withheld.iter().map(|held| {
+            let criteria: Vec<&str> = held.criteria.iter().map(Code::as_str).collect();
+            json!({
+                "nodeId": held.node,
+                "workerId": held.worker,
+                "code": held.code.as_str(),
+                "criteria": criteria,
+            })
+        });
+        put("withheld", withheld.collect());
     }
     if let Some(is_satisfied) = snapshot.is_goal_satisfied {
         put("goalSatisfied", is_satisfied.into());
