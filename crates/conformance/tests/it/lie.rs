@@ -85,7 +85,11 @@ impl Lie {
         (Self::FailOutvoted, &["verifier/contradiction"], &["verifier/"]),
         (Self::ReplayAsksAgain, &["verifier/replay-keeps-verdicts"], &["verifier/", "replay/"]),
         (Self::MergeBeforeVerdict, &["verifier/verdict-before-merge"], &["verifier/"]),
-        (Self::MergeApartFromVerdict, &["verifier/verdict-before-merge"], &["verifier/"]),
+        (
+            Self::MergeApartFromVerdict,
+            &["verifier/verdict-before-merge"],
+            &["verifier/verdict-before-merge", "verifier/shape"],
+        ),
         (Self::SelfVerified, &["verifier/self-verification"], &["verifier/"]),
         (Self::SeamCommitsAnyway, &["verifier/seam-fail", "verifier/seam-revise"], &["verifier/"]),
         (
