@@ -7,7 +7,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::link::Link;
-use crate::monitor::{self, Sync};
+use crate::monitor::{self, Kin, Sync};
 use crate::schema::{self, StreamInfo};
 use crate::space::{Part, Space};
 use crate::{ConnectError, NatsOptions, connect};
@@ -86,6 +86,7 @@ pub async fn inspect(options: &NatsOptions) -> Vec<Finding> {
 /// What the endpoints say; without a connection not whose they are.
 async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding> {
     let (mut good, mut bad, mut silent) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let mut cut_off = Vec::new();
     for monitor in &options.monitors {
         let report = match monitor::report(monitor).await {
             Ok(report) => report,
@@ -94,9 +95,14 @@ async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding
                 continue;
             }
         };
-        match server {
-            Some(server) if !report.is_of(monitor, server).await => {
-                bad.push(monitor::of_another(monitor, server));
+        let kin = match server {
+            Some(server) => Some((report.kin(monitor, server).await, server)),
+            None => None,
+        };
+        match kin {
+            Some((Kin::Other, server)) => bad.push(monitor::of_another(monitor, server)),
+            Some((Kin::CutOff, server)) => {
+                cut_off.push(monitor::of_another(monitor, server));
             }
             _ if report.sync == Sync::Later => {
                 bad.push(ConnectError::Sync { monitor: monitor.clone() });
@@ -104,6 +110,11 @@ async fn sync(options: &NatsOptions, server: Option<&ServerInfo>) -> Vec<Finding
             // Two names of one server are one server.
             _ => drop(good.insert(report.server_id, monitor.as_str())),
         }
+    }
+    // One good one makes up for those that are just starting; without any they are what is wrong.
+    match good.is_empty() {
+        true => bad.append(&mut cut_off),
+        false => silent.extend(cut_off.iter().map(ToString::to_string)),
     }
     let named = good.len() + bad.len() + silent.len();
     if options.monitors.is_empty() {

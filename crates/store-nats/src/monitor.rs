@@ -40,10 +40,22 @@ pub(crate) struct Report {
     cluster: Option<String>,
 }
 
+/// Whose an endpoint is, seen from the server of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kin {
+    /// The server's own, or that of one with a route to it.
+    Ours,
+    /// That of one in a cluster of the same name without such a route: it was started a moment ago, or is
+    /// cut off, or belongs to another cluster.
+    CutOff,
+    /// Another's.
+    Other,
+}
+
 /// Refuses servers that acknowledge before the disk has it, or of which that is not known.
 ///
-/// One that answers must be of the cluster and answer right. One that does not may be down, which the
-/// others bear: one that answers is enough.
+/// One that answers must be of the cluster and answer right. One that does not, or is cut off from the
+/// others, may be down or just up, which the others bear: one that answers is enough.
 pub(crate) async fn require_sync(
     options: &NatsOptions,
     server: &ServerInfo,
@@ -52,7 +64,7 @@ pub(crate) async fn require_sync(
         return Ok(());
     }
     let mut unknown = "no monitoring endpoint is named".to_owned();
-    let mut is_known = false;
+    let (mut is_known, mut cut_off) = (false, None);
     for monitor in &options.monitors {
         let report = match report(monitor).await {
             Ok(report) => report,
@@ -61,15 +73,24 @@ pub(crate) async fn require_sync(
                 continue;
             }
         };
-        if !report.is_of(monitor, server).await {
-            return Err(of_another(monitor, server));
+        match report.kin(monitor, server).await {
+            Kin::Ours => {}
+            Kin::CutOff => {
+                cut_off = cut_off.or_else(|| Some(of_another(monitor, server)));
+                continue;
+            }
+            Kin::Other => return Err(of_another(monitor, server)),
         }
         if report.sync == Sync::Later {
             return Err(ConnectError::Sync { monitor: monitor.clone() });
         }
         is_known = true;
     }
-    if is_known { Ok(()) } else { Err(ConnectError::SyncUnknown { why: unknown }) }
+    match (is_known, cut_off) {
+        (true, _) => Ok(()),
+        (false, Some(error)) => Err(error),
+        (false, None) => Err(ConnectError::SyncUnknown { why: unknown }),
+    }
 }
 
 /// The error for an endpoint that says nothing about the servers of this store.
@@ -105,7 +126,7 @@ impl Report {
     /// Whether that is the server of this connection, or one that has a route to it. Ids are made anew
     /// at each start and told to nobody else, so no other server can say so by chance. A cluster's name
     /// is no proof: they are chosen, and alike.
-    pub(crate) async fn is_of(&self, monitor: &str, server: &ServerInfo) -> bool {
+    pub(crate) async fn kin(&self, monitor: &str, server: &ServerInfo) -> Kin {
         #[derive(Deserialize)]
         struct Routes {
             #[serde(default)]
@@ -116,7 +137,7 @@ impl Report {
             remote_id: String,
         }
         if self.server_id == server.server_id {
-            return true;
+            return Kin::Ours;
         }
         let is_named_alike = self.cluster.is_some() && self.cluster == server.cluster;
         let end = Instant::now() + PATIENCE;
@@ -124,10 +145,13 @@ impl Report {
             let found = ask::<Routes>(monitor, "/routez").await;
             let is_there = |it: Routes| it.routes.iter().any(|it| it.remote_id == server.server_id);
             if found.is_ok_and(is_there) {
-                return true;
+                return Kin::Ours;
             }
-            if !is_named_alike || Instant::now() + LOOK_AT_ROUTES >= end {
-                return false;
+            if !is_named_alike {
+                return Kin::Other;
+            }
+            if Instant::now() + LOOK_AT_ROUTES >= end {
+                return Kin::CutOff;
             }
             sleep(LOOK_AT_ROUTES).await;
         }
