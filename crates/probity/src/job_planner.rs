@@ -13,14 +13,19 @@ use probity_workflow::{MockVerdict, VerifierSpec};
 use serde_json::{Map, Value};
 
 use crate::given::GivenClaim;
-use crate::location::Programs;
+use crate::location::{Programs, StoreUrl};
+use crate::own_store::leave_out;
 use crate::planner::{never, refusal};
 use crate::{Prepared, RecordedPlanner, Request, prepare_with};
 
 /// Prepares jobs of workflow runs, and every other run as [`RecordedPlanner`] does.
+///
+/// A request in a definition is carried out as this user: whoever may register definitions decides what
+/// runs.
 pub struct JobPlanner {
     recorded: RecordedPlanner,
     programs: Arc<Programs>,
+    store: Option<StoreUrl>,
 }
 
 impl JobPlanner {
@@ -29,7 +34,26 @@ impl JobPlanner {
     pub fn new(engine: Engine, programs: Programs) -> Self {
         let programs = Programs { are_of_worker: true, ..programs };
         let recorded = RecordedPlanner::new(engine, programs.clone());
-        Self { recorded, programs: Arc::new(programs) }
+        Self { recorded, programs: Arc::new(programs), store: None }
+    }
+
+    /// As this planner, for jobs whose workspace may hold the store that they are kept in.
+    #[must_use]
+    pub fn beside(self, store: StoreUrl) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    async fn delegation(&self, run: &RunId, request: Value) -> Result<Plan, PlanError> {
+        let mut read: Request = serde_json::from_value(request).map_err(|error| {
+            never("request_parse", &format!("the request of the node: {error}"))
+        })?;
+        require_absolute(&mut read)?;
+        if let Some(store) = &self.store {
+            leave_out(&mut read, store).map_err(|error| never("workspace_open", &error))?;
+        }
+        read.id = Some(run.clone());
+        let request = serde_json::to_vec(&read).map_err(|error| never("request_record", &error))?;
+        self.recorded.plan(run, request).await
     }
 
     async fn verification(
@@ -61,11 +85,7 @@ impl Planner for JobPlanner {
         let job: Job = serde_json::from_value(Value::Object(read))
             .map_err(|error| never("request_parse", &error))?;
         let mut plan = match job {
-            Job::Delegate { request } => {
-                let inner =
-                    serde_json::to_vec(&request).map_err(|error| never("request_parse", &error))?;
-                self.recorded.plan(run, inner).await?
-            }
+            Job::Delegate { request } => self.delegation(run, request).await?,
             Job::Verify { candidate, spec, mock, .. } => {
                 self.verification(run, candidate, spec, mock).await?
             }
@@ -73,6 +93,20 @@ impl Planner for JobPlanner {
         plan.request = request;
         Ok(plan)
     }
+}
+
+/// Whoever carries a request out stands in another folder than whoever wrote it.
+fn require_absolute(request: &mut Request) -> Result<(), PlanError> {
+    if request.workspace.as_ref().is_none_or(|workspace| workspace.is_relative()) {
+        let why = "the request of the node must name its `workspace`, from the root: nobody knows in \
+                   which folder a worker was started";
+        return Err(never("workspace_not_absolute", &why));
+    }
+    if let Some(path) = request.files_mut().find(|path| path.is_relative()) {
+        let why = format!("the request of the node must name `{}` from the root", path.display());
+        return Err(never("workspace_not_absolute", &why));
+    }
+    Ok(())
 }
 
 /// One look at a claim that stands: no retry, nothing before the work to compare with.

@@ -3,6 +3,7 @@
 mod audit;
 mod checking;
 mod cite;
+mod conformance;
 mod dlq;
 mod doctor;
 mod drift;
@@ -12,6 +13,7 @@ mod fleet;
 mod hook;
 mod log;
 mod run;
+mod serve;
 mod verify;
 
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use clap::{Args, Parser, Subcommand};
 pub use audit::{AuditArgs, QuotesArg};
 pub use checking::CheckingArgs;
 pub use cite::CiteArgs;
+pub use conformance::ConformanceArgs;
 pub use dlq::{DlqArgs, DlqCommand, DlqWhich};
 pub use doctor::DoctorArgs;
 pub use drift::{DriftArgs, DriftCommand};
@@ -30,6 +33,7 @@ pub use fleet::{CancelArgs, ResumeArgs, SteerArgs, SubmitArgs, WatchArgs, Worker
 pub use hook::{HookArgs, HookCommand, HookFireArgs};
 pub use log::{AnswerArgs, AnswerWords, IndexArgs, ListArgs, LogArgs, LogCommand};
 pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RequestArgs, RunArgs};
+pub use serve::ServeArgs;
 pub use verify::VerifyArgs;
 
 const AFTER_HELP: &str = "\
@@ -65,6 +69,12 @@ pub enum Command {
     /// Take runs from the queue of a store, drive them and leave them.
     #[command(after_help = fleet::WORKER_HELP)]
     Worker(WorkerArgs),
+    /// Serve workflow runs over HTTP (openwop v1), and drive them.
+    #[command(after_help = serve::SERVE_HELP)]
+    Serve(ServeArgs),
+    /// Hold a host to openwop v1: every scenario is run against it from outside.
+    #[command(after_help = conformance::CONFORMANCE_HELP)]
+    Conformance(ConformanceArgs),
     /// Follow a run to its end, whoever drives it; the exit code is that of its outcome.
     #[command(after_help = fleet::WATCH_HELP)]
     Watch(WatchArgs),

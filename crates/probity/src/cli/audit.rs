@@ -12,6 +12,7 @@ mod subject;
 mod tally;
 mod text;
 mod work;
+mod workflow;
 
 use std::io;
 

@@ -1,22 +1,29 @@
 //! Why a command did not do what it was asked, and how that is said.
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use probity_audit::attest::KeyError;
 use probity_audit::bundle::BundleError;
+use probity_conductor::DefinitionDiffers;
+use probity_conformance::KitError;
 use probity_core::{Digest, NameError, PolicyError, RunId};
 use probity_engine::EngineError;
+use probity_host::KeysError;
 use probity_projection::IndexError;
 use probity_store_nats::ConnectError;
 use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
 use probity_worker::FleetError;
+use probity_workflow::DefinitionError;
 use serde_json::json;
 
-use super::{EXIT_STOPPED, EXIT_USAGE, present};
+use super::workflow_log::WorkflowLogError;
+use super::{EXIT_STOPPED, EXIT_UNREACHABLE, EXIT_USAGE, present};
 use crate::location::StoreError;
+use crate::own_store::StoreUnnamed;
 use crate::request::RequestError;
 use crate::{EpisodeError, PrepareError, ProjectError};
 
@@ -96,6 +103,58 @@ pub enum CliError {
         /// What was named.
         digest: Digest,
     },
+    /// Nobody could ask the host that was to be.
+    #[error("{0}; any secret text will do: PROBITY_API_KEY=$(openssl rand -hex 32)")]
+    NoKeys(KeysError),
+    /// The keys of a host.
+    #[error("`{path}`: {source}")]
+    Keys {
+        /// Their file.
+        path: PathBuf,
+        /// Why they are none.
+        source: KeysError,
+    },
+    /// A secret that others can read.
+    #[error(
+        "`{path}` can be read by others (mode {mode:o}), and whoever reads it can pass for somebody \
+         else; make it yours alone: chmod 600"
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A workflow's definition.
+    #[error("`{path}`: {source}")]
+    Definition {
+        /// Its file.
+        path: PathBuf,
+        /// Why it is none.
+        source: DefinitionError,
+    },
+    /// Two definitions of one name and version.
+    #[error("`{path}`: {source}")]
+    DefinitionDiffers {
+        /// The file of the second.
+        path: PathBuf,
+        /// Which.
+        source: DefinitionDiffers,
+    },
+    /// Nobody can be listened to there.
+    #[error("cannot listen on {address}: {source}; give another one with --addr")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A host was not held to anything.
+    #[error(transparent)]
+    Kit(#[from] KitError),
+    /// The log of a workflow run.
+    #[error("the log of the workflow run cannot be used: {0}")]
+    WorkflowLog(#[from] WorkflowLogError),
     /// A run has no episode.
     #[error(transparent)]
     Episode(#[from] EpisodeError),
@@ -157,6 +216,13 @@ impl CliError {
             Self::Key { source, .. } => source.code(),
             Self::Bundle(error) => error.code(),
             Self::NotOmitted { .. } => "bundle_not_omitted",
+            Self::NoKeys(error) | Self::Keys { source: error, .. } => error.code(),
+            Self::Exposed { .. } => "secret_exposed",
+            Self::Definition { source, .. } => source.code(),
+            Self::DefinitionDiffers { source, .. } => source.code(),
+            Self::Listen { .. } => "host_address",
+            Self::Kit(error) => error.code(),
+            Self::WorkflowLog(error) => error.code(),
             Self::Episode(error) => error.code(),
             Self::Io { .. } => "io",
             Self::Answer(_) | Self::Late { .. } => "answer_refused",
@@ -181,6 +247,8 @@ impl CliError {
                 | IndexError::Foreign { .. }
                 | IndexError::OtherStore { .. },
             ) => EXIT_USAGE,
+            Self::Kit(KitError::Unreachable { .. }) => EXIT_UNREACHABLE,
+            Self::WorkflowLog(_) => EXIT_STOPPED,
             Self::Store(_)
             | Self::Fleet(_)
             | Self::Index(_)
@@ -191,6 +259,12 @@ impl CliError {
             Self::Engine(error) | Self::Episode(EpisodeError::Run(error)) => of_engine(error),
             _ => EXIT_USAGE,
         }
+    }
+}
+
+impl From<StoreUnnamed> for CliError {
+    fn from(error: StoreUnnamed) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -4,6 +4,7 @@ mod answer;
 mod index;
 mod list;
 mod tail;
+mod workflow;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub(super) use list::timestamp;
 use super::args::{LogArgs, LogCommand, StoreArgs};
 use super::present::{self, Asked, Beside, Reader, StoppedBy};
 use super::run::{recorded, store_url};
+use super::workflow_log::{WorkflowLog, is_of_workflow};
 use super::{CliError, EXIT_STOPPED};
 use crate::location::{Programs, StoreUrl};
 
@@ -155,6 +157,9 @@ async fn show(
     programs: &Programs,
 ) -> Result<u8, CliError> {
     let run = resolve_run(store, text).await?;
+    if let Some(log) = WorkflowLog::find(store, &run).await? {
+        return workflow::show(&log, json);
+    }
     let report = Report::read(store, &run).await?;
     let mut asked = Asked::default();
     if report.waits_for.is_some() {
@@ -182,6 +187,9 @@ async fn export(store: &dyn Store, text: &str) -> Result<u8, CliError> {
         if present::print(&line)? == Reader::Gone {
             return Ok(0);
         }
+    }
+    if records.first().is_some_and(|line| is_of_workflow(line)) {
+        return workflow::exported(&records);
     }
     let proof = verify_records(&records);
     if let Some(first) = proof.findings.first() {

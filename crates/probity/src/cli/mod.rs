@@ -5,6 +5,7 @@ mod audit;
 mod check;
 mod cite;
 mod completions;
+mod conformance;
 mod demo;
 mod dlq;
 mod doctor;
@@ -18,13 +19,13 @@ mod fresh_file;
 mod hook;
 mod init;
 mod log;
-mod own_store;
 mod post;
 mod present;
 mod progress;
 mod recheck;
 mod resume;
 mod run;
+mod serve;
 mod signals;
 mod source;
 mod stored;
@@ -33,6 +34,7 @@ mod trust;
 mod verify;
 mod watch;
 mod worker;
+mod workflow_log;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -51,6 +53,8 @@ use args::{Cli, Command};
 pub const EXIT_USAGE: u8 = 64;
 /// Wrong usage of `probity audit`, whose other codes speak of records.
 pub const EXIT_AUDIT_USAGE: u8 = 2;
+/// The host that was to be held to the specification does not answer.
+pub const EXIT_UNREACHABLE: u8 = 2;
 /// The process was interrupted before there was anything to say.
 pub const EXIT_INTERRUPTED: u8 = 130;
 /// The run stopped without an outcome: the store failed, or another process took it over.
@@ -104,6 +108,8 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Run(args) => run::run(&args, &programs).await,
         Command::Submit(args) => submit::submit(&args, &programs).await,
         Command::Worker(args) => worker::worker(&args, programs).await,
+        Command::Serve(args) => serve::serve(&args, programs).await,
+        Command::Conformance(args) => conformance::conformance(&args).await,
         Command::Watch(args) => watch::watch(&args, &programs).await,
         Command::Cancel(args) => post::cancel(&args).await,
         Command::Steer(args) => post::steer(&args).await,
@@ -158,6 +164,8 @@ const fn wants_json(command: &Command) -> bool {
         Command::Run(args) => args.request.checking.json,
         Command::Submit(args) => args.request.checking.json,
         Command::Worker(args) => args.json,
+        Command::Serve(args) => args.json,
+        Command::Conformance(args) => args.json,
         Command::Watch(args) => args.json,
         Command::Cancel(args) => args.json,
         Command::Steer(args) => args.json,

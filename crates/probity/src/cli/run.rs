@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
-use super::own_store::leave_out;
 use super::present::{Asked as Humans, Beside, StoppedBy, hides};
 use super::progress::Progress;
 use super::signals::Signals;
 use super::source::{read_text, refuse_irregular};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
+use crate::own_store::leave_out;
 use crate::request::{Acp, Chat, yaml};
 use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
 

@@ -10,11 +10,11 @@ use probity_worker::Fleet;
 use serde::Serialize;
 
 use super::args::{StoreArgs, SubmitArgs};
-use super::own_store::leave_out;
 use super::run::{Asked, Output, asked, store_url};
 use super::watch::{Watching, watch_run};
 use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
+use crate::own_store::leave_out;
 use crate::prepare::{Keys, prepare_keyed};
 use crate::request::Millis;
 use crate::{Prepared, Request};

@@ -20,7 +20,7 @@ use super::present::{self, count, line};
 use super::signals::Signals;
 use super::submit::shared_url;
 use super::{CliError, EXIT_INTERRUPTED};
-use crate::RecordedPlanner;
+use crate::JobPlanner;
 use crate::location::{Programs, StoreUrl};
 use crate::request::Millis;
 
@@ -51,23 +51,30 @@ pub(super) async fn worker(args: &WorkerArgs, programs: Programs) -> Result<u8, 
     listen(signals, drain.clone(), stop.clone());
     announce(args, &url, &options, store.lease_ttl())?;
     let watch = Arc::new(Told::new(args.json));
-    let tally = work(&store, programs, options, args, &watch, &drain, &stop).await;
+    let planner = planner(&store, programs, url);
+    let worker = Worker::new(Arc::clone(&store), Arc::new(SystemClock), planner, options);
+    let tally = work(&worker, args, &watch, &drain, &stop).await;
     summary(&tally, args.json)?;
     Ok(if watch.state().buried > 0 { EXIT_BURIED } else { 0 })
 }
 
-async fn work(
+/// What prepares every run that a store may hold.
+pub(super) fn planner(
     store: &Arc<dyn WorkStore>,
     programs: Programs,
-    options: WorkerOptions,
+    url: StoreUrl,
+) -> Arc<JobPlanner> {
+    let fleet = Fleet::new(Arc::clone(store), Arc::new(SystemClock));
+    Arc::new(JobPlanner::new(fleet.engine().clone(), programs).beside(url))
+}
+
+async fn work(
+    worker: &Worker,
     args: &WorkerArgs,
     watch: &Arc<Told>,
     drain: &CancellationToken,
     stop: &CancellationToken,
 ) -> Tally {
-    let fleet = Fleet::new(Arc::clone(store), Arc::new(SystemClock));
-    let planner = Arc::new(RecordedPlanner::new(fleet.engine().clone(), programs));
-    let worker = Worker::new(Arc::clone(store), Arc::new(SystemClock), planner, options);
     let watcher: Arc<dyn WorkerWatch> = Arc::clone(watch) as Arc<dyn WorkerWatch>;
     let work = worker.work(watcher, drain.clone(), stop.clone());
     tokio::pin!(work);
@@ -112,7 +119,7 @@ fn lease_of(args: &WorkerArgs, url: &StoreUrl) -> Result<Option<Duration>, CliEr
 }
 
 /// A name that no other worker has: the host, the process, and a drawn number.
-fn draw_name() -> Result<WorkerId, CliError> {
+pub(super) fn draw_name() -> Result<WorkerId, CliError> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let legal = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let host: String = host.trim().chars().map(legal).take(MAX_HOST_CHARS).collect();
@@ -161,7 +168,7 @@ fn summary(tally: &Tally, json: bool) -> Result<(), CliError> {
 }
 
 /// The first signal drains, the second one lets go, the third one ends the process.
-fn listen(mut told: Signals, drain: CancellationToken, stop: CancellationToken) {
+pub(super) fn listen(mut told: Signals, drain: CancellationToken, stop: CancellationToken) {
     tokio::spawn(async move {
         told.next().await;
         // A worker that ends by itself drains already.
@@ -178,7 +185,7 @@ fn listen(mut told: Signals, drain: CancellationToken, stop: CancellationToken) 
 }
 
 /// What the worker tells, on standard error in words or on standard output as JSON.
-struct Told {
+pub(super) struct Told {
     json: bool,
     is_gone: AtomicBool,
     state: Mutex<State>,
@@ -192,7 +199,7 @@ struct State {
 }
 
 impl Told {
-    fn new(json: bool) -> Self {
+    pub(super) fn new(json: bool) -> Self {
         let state = State { in_hand: BTreeSet::new(), moved: Instant::now(), buried: 0 };
         Self { json, is_gone: AtomicBool::new(false), state: Mutex::new(state) }
     }

@@ -99,5 +99,5 @@ fn the_commands_of_the_readme_leave_a_run_for_a_worker() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.starts_with("greet\n") && ran.stdout.contains("VERIFIED"), "{ran:?}");
     assert!(ran.stderr.contains("no dead letters"), "{ran:?}");
-    assert!(ran.stdout.contains("1 runs"), "{ran:?}");
+    assert!(ran.stdout.contains("runs        1 run\n"), "{ran:?}");
 }

@@ -15,10 +15,12 @@ use tokio::runtime::Handle;
 
 use super::rule::{self, unread};
 use super::work::unread_bytes;
+use super::workflow;
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
 use crate::cli::source::{read_bytes, read_text};
 use crate::cli::stored::{StoredContent, log_of};
+use crate::cli::workflow_log::{self, chained};
 
 /// What is demanded of logs and bundles.
 pub(super) struct Proof {
@@ -71,7 +73,13 @@ impl Proof {
     pub(super) fn log(&self, reader: &mut dyn Read, source: &str) -> Told {
         let policy = LogPolicy { stands_alone: true, ..self.logs };
         match read_bytes(&mut &mut *reader, MAX_LOG_BYTES) {
-            Ok(log) => self.told(&log, source, &NoContent, policy),
+            Ok(log) => {
+                let lines: Vec<&[u8]> = lines_of(&log);
+                match lines.first().is_some_and(|line| workflow::is_first(line)) {
+                    true => self.workflow(&log, chained(&lines), source, true),
+                    false => self.told(&log, source, &NoContent, policy),
+                }
+            }
             Err(error) => (unread_bytes(source, &error), None),
         }
     }
@@ -79,6 +87,17 @@ impl Proof {
     /// Audits a run of a store, with its content.
     pub(super) fn stored(&self, store: &Arc<dyn Store>, run: &RunId) -> Told {
         let source = run.as_str();
+        match workflow_log::find_waiting(&self.runtime, store, run) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                let mut log = found.records.join(&b'\n');
+                log.push(b'\n');
+                return self.workflow(&log, found.chained, source, false);
+            }
+            Err(error) => {
+                return (unread(source, &rule::UNREADABLE, &error.to_string()), None);
+            }
+        }
         let content = StoredContent::new(Arc::clone(store), self.runtime.clone());
         let log = self.runtime.block_on(log_of(store.as_ref(), run));
         let told = log.and_then(|log| {
@@ -86,6 +105,19 @@ impl Proof {
             content.refuse_failed().map(|()| told)
         });
         told.unwrap_or_else(|error| (unread(source, &rule::UNREADABLE, &error.to_string()), None))
+    }
+
+    fn workflow(
+        &self,
+        log: &[u8],
+        chained: Result<workflow_log::Chained, workflow_log::WorkflowLogError>,
+        source: &str,
+        stands_alone: bool,
+    ) -> Told {
+        let allow_unsealed = self.logs.allow_unsealed;
+        let report = workflow::audit(log, chained, source, stands_alone, allow_unsealed);
+        let page = self.wants_page.then(|| render_page(&report, None));
+        (report, page)
     }
 
     fn told(&self, log: &[u8], source: &str, content: &dyn Content, policy: LogPolicy) -> Told {
@@ -96,6 +128,10 @@ impl Proof {
         });
         (report, page)
     }
+}
+
+fn lines_of(log: &[u8]) -> Vec<&[u8]> {
+    log.strip_suffix(b"\n").unwrap_or(log).split(|byte| *byte == b'\n').collect()
 }
 
 fn public_key(path: &Path) -> Result<PublicKey, CliError> {

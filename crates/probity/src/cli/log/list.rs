@@ -12,6 +12,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::CliError;
 use crate::cli::present::{self, Style, Tone};
+use crate::cli::workflow_log::{end_of, is_of_workflow, step_of, workflow_of};
 
 /// The longest task that a line shows, in characters.
 const MAX_TASK_CHARS: usize = 60;
@@ -22,6 +23,8 @@ const MAX_REQUEST_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Debug, Serialize)]
 struct Listed {
     run_id: RunId,
+    /// `delegation` or `workflow`.
+    kind: &'static str,
     /// RFC 3339, UTC.
     created_at: String,
     /// `escalated` while it waits for a human; absent while it goes on, or is interrupted.
@@ -30,12 +33,35 @@ struct Listed {
     /// Records so far, the seal included.
     records: u64,
     task: Option<String>,
+    /// What a workflow run runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow: Option<String>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
 }
 
 /// The one part of a request that the list shows.
 #[derive(Deserialize)]
 struct Task {
     task: String,
+}
+
+/// The same of what a workflow run has done.
+#[derive(Deserialize)]
+#[serde(tag = "job", rename_all = "kebab-case")]
+enum Job {
+    Delegate { request: Task },
+    Verify { target: RunId },
+}
+
+impl Job {
+    fn task(self) -> String {
+        match self {
+            Self::Delegate { request } => request.task,
+            Self::Verify { target } => format!("a look at what {target} left"),
+        }
+    }
 }
 
 /// Prints the newest runs.
@@ -56,14 +82,34 @@ pub(super) async fn list(store: &dyn Store, limit: usize, json: bool) -> Result<
 
 async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliError> {
     let RunSummary { run, state, created_at_ms, .. } = summary;
+    let first = record(store, &run, 0).await?;
+    if let Some(first) = first.as_ref().filter(|line| is_of_workflow(line)) {
+        let last = record(store, &run, state.len.saturating_sub(1)).await?.unwrap_or_default();
+        let last = step_of(store, &last).await;
+        let begun = step_of(store, first).await;
+        return Ok(Listed {
+            run_id: run,
+            kind: "workflow",
+            created_at: timestamp(created_at_ms),
+            outcome: None,
+            sealed: state.sealed,
+            records: state.len,
+            task: None,
+            workflow: begun.as_ref().and_then(workflow_of).map(str::to_owned),
+            status: last.and_then(|step| step.entries.last().and_then(end_of)),
+        });
+    }
     let outcome = match last_event(store, &run, state.len).await? {
         Some(Event::Sealed { outcome }) => Some(outcome),
         Some(Event::Escalated { .. } | Event::CheckAwaits { .. }) => Some(Outcome::Escalated),
         _ => None,
     };
     Ok(Listed {
-        task: task(store, &run).await?,
+        task: task(store, first.as_deref()).await,
         run_id: run,
+        kind: "delegation",
+        workflow: None,
+        status: None,
         created_at: timestamp(created_at_ms),
         outcome,
         sealed: state.sealed,
@@ -73,36 +119,44 @@ async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliErr
 
 /// The event of the last record. `None` where it cannot be read: a list names damaged runs too.
 async fn last_event(store: &dyn Store, run: &RunId, len: u64) -> Result<Option<Event>, CliError> {
-    let last = len.saturating_sub(1);
-    let records = store.read(run, last, 1).await.map_err(EngineError::from)?;
-    let record = records.first().and_then(|line| Record::parse(line).ok());
+    let line = record(store, run, len.saturating_sub(1)).await?;
+    let record = line.and_then(|line| Record::parse(&line).ok());
     Ok(record.map(|record| record.entry.event))
 }
 
-async fn task(store: &dyn Store, run: &RunId) -> Result<Option<String>, CliError> {
-    let records = store.read(run, 0, 1).await.map_err(EngineError::from)?;
-    let first = records.first().and_then(|line| Record::parse(line).ok());
-    let Some(Event::RunOpened { request, .. }) = first.map(|record| record.entry.event) else {
-        return Ok(None);
+async fn record(store: &dyn Store, run: &RunId, at: u64) -> Result<Option<Vec<u8>>, CliError> {
+    Ok(store.read(run, at, 1).await.map_err(EngineError::from)?.into_iter().next())
+}
+
+async fn task(store: &dyn Store, first: Option<&[u8]>) -> Option<String> {
+    let Event::RunOpened { request, .. } = Record::parse(first?).ok()?.entry.event else {
+        return None;
     };
     // A missing or damaged request is for `log show` to report.
-    let bytes = store.get(&request, MAX_REQUEST_BYTES).await.ok().flatten();
-    let request = bytes.and_then(|bytes| serde_json::from_slice::<Task>(&bytes).ok());
-    Ok(request.map(|request| request.task))
+    let bytes = store.get(&request, MAX_REQUEST_BYTES).await.ok().flatten()?;
+    match serde_json::from_slice::<Job>(&bytes) {
+        Ok(job) => Some(job.task()),
+        Err(_) => serde_json::from_slice::<Task>(&bytes).ok().map(|request| request.task),
+    }
 }
 
 fn table(runs: &[Listed], style: Style) -> String {
     let id_width = runs.iter().map(|run| run.run_id.as_str().len()).max().unwrap_or_default();
     let mut text = String::new();
     for run in runs {
-        let (word, tone) = match run.outcome {
-            Some(Outcome::Verified) => ("verified", Tone::Good),
-            Some(outcome) => (outcome.as_str(), Tone::Bad),
-            None => ("not finished", Tone::Warn),
+        let (word, tone) = match (run.outcome, run.status) {
+            (Some(Outcome::Verified), _) => ("verified", Tone::Good),
+            (Some(outcome), _) => (outcome.as_str(), Tone::Bad),
+            (None, Some("completed")) => ("completed", Tone::Good),
+            (None, Some(status)) => (status, Tone::Bad),
+            (None, None) => ("not finished", Tone::Warn),
         };
         let word = style.paint(tone, &format!("{word:15}"));
         let id = run.run_id.as_str();
-        let task = short(run.task.as_deref().unwrap_or_default());
+        let task = match &run.workflow {
+            Some(workflow) => short(&format!("workflow {workflow}")),
+            None => short(run.task.as_deref().unwrap_or_default()),
+        };
         let row = format!("{id:id_width$}  {}  {word}  {task}", run.created_at);
         let _ = writeln!(text, "{}", row.trim_end());
     }

@@ -8,9 +8,11 @@ use probity_record::Record;
 use probity_store::Store;
 
 use super::resolve_run;
+use super::workflow::event_line;
 use crate::cli::CliError;
 use crate::cli::present::{self, Reader};
 use crate::cli::progress::{awaited, decided, said};
+use crate::cli::workflow_log::{is_of_workflow, step_of};
 
 /// Records of one read.
 const PAGE: usize = 256;
@@ -30,7 +32,11 @@ pub(super) async fn tail(store: &dyn Store, text: &str, json: bool) -> Result<u8
                 break;
             }
             for record in records {
-                if follower.print(&run, seen, &record)? == Reader::Gone {
+                let reader = match !json && is_of_workflow(&record) {
+                    true => step(store, &record).await?,
+                    false => follower.print(&run, seen, &record)?,
+                };
+                if reader == Reader::Gone {
                     return Ok(0);
                 }
                 seen = seen.saturating_add(1);
@@ -39,6 +45,16 @@ pub(super) async fn tail(store: &dyn Store, text: &str, json: bool) -> Result<u8
         if state.sealed {
             return Ok(0);
         }
+    }
+}
+
+/// The events of a step of a workflow run.
+async fn step(store: &dyn Store, record: &[u8]) -> Result<Reader, CliError> {
+    match step_of(store, record).await {
+        Some(step) => {
+            present::print(step.entries.iter().map(event_line).collect::<String>().as_bytes())
+        }
+        None => present::print(b"a step that cannot be read\n"),
     }
 }
 

@@ -9,22 +9,24 @@ use std::path::{Path, PathBuf};
 use crate::Request;
 use crate::location::StoreUrl;
 
-use super::CliError;
+/// The store is in the workspace, and no pattern names it.
+#[derive(Debug, thiserror::Error)]
+#[error("the store `{}` is in the workspace, and its name is not Unicode; keep it elsewhere", .file.display())]
+pub(crate) struct StoreUnnamed {
+    file: PathBuf,
+}
 
 /// Has the snapshots of a run leave out the store that it is kept in.
 ///
 /// # Errors
-/// [`CliError::Usage`] for a store in the workspace whose name is not Unicode: no pattern names it.
-pub(super) fn leave_out(request: &mut Request, url: &StoreUrl) -> Result<(), CliError> {
+/// [`StoreUnnamed`] for a store in the workspace whose name is not Unicode.
+pub(crate) fn leave_out(request: &mut Request, url: &StoreUrl) -> Result<(), StoreUnnamed> {
     let StoreUrl::Sqlite(file) = url else { return Ok(()) };
     let workspace = request.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
     let (workspace, file) = (real(&workspace), real(file));
     let Ok(inside) = file.strip_prefix(&workspace) else { return Ok(()) };
     let Some(name) = inside.to_str() else {
-        return Err(CliError::Usage(format!(
-            "the store `{}` is in the workspace, and its name is not Unicode; keep it elsewhere",
-            file.display()
-        )));
+        return Err(StoreUnnamed { file });
     };
     let name = literal(name);
     for pattern in [format!("{name}-{{wal,shm,journal}}"), name] {
