@@ -17,6 +17,8 @@ use crate::{ConnectError, NatsOptions, creds, monitor, schema};
 
 /// How long one server may take to shake hands.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+/// How often the server of a connection may be followed to the next one while an endpoint is looked at.
+const MAX_SUCCESSORS: u32 = 3;
 /// The longest pause between tries to connect again.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
 
@@ -33,10 +35,28 @@ pub(crate) async fn open(options: &NatsOptions) -> Result<(Link, Space), Connect
     let link = Link::new(client, options.timeout());
     check_jetstream(&link, options, end).await?;
     check_cluster(link.client(), options)?;
-    monitor::require_sync(options, &link.client().server_info()).await?;
+    require_sync(link.client(), options).await?;
     let space = Space::new(&options.space);
     schema::prepare(&link, &space, options, end).await?;
     Ok((link, space))
+}
+
+/// Seen from the server of the connection, which may die meanwhile: then once more from its successor.
+async fn require_sync(client: &Client, options: &NatsOptions) -> Result<(), ConnectError> {
+    let mut server = client.server_info();
+    for _ in 0..MAX_SUCCESSORS {
+        match monitor::require_sync(options, &server).await {
+            Err(error @ ConnectError::MonitorOther { .. }) => {
+                let now = client.server_info();
+                if now.server_id == server.server_id {
+                    return Err(error);
+                }
+                server = now;
+            }
+            other => return other,
+        }
+    }
+    monitor::require_sync(options, &server).await
 }
 
 /// Connects to one of the servers; the client keeps the connection from then on.
