@@ -2,13 +2,18 @@
 
 mod artifacts;
 mod control;
+mod delegations;
 pub(crate) mod discovery;
 mod document;
 mod events;
 mod forks;
 mod interrupts;
+mod log;
+mod outcomes;
 mod runs;
 mod seams;
+mod steering;
+mod verdicts;
 mod webhooks;
 mod workflows;
 
@@ -41,11 +46,28 @@ pub(crate) static ROUTES: &[Route] = &[
     artifacts::READ,
     webhooks::REGISTER,
     webhooks::REMOVE,
+    delegations::SUBMIT,
+    delegations::LIST,
+    delegations::READ,
+    log::READ,
+    log::EVIDENCE,
+    log::BUNDLE,
+    verdicts::READ,
+    verdicts::MAY_MERGE,
+    verdicts::WAIVE,
+    steering::CANCEL,
+    steering::STEER,
+    outcomes::READ,
     seams::VERIFY_RUN,
     seams::CACHE_KEY,
     seams::LOOP,
     seams::ATTEST,
 ];
+
+/// Where delegations are taken.
+const fn delegating(config: &HostConfig) -> bool {
+    config.has_delegations
+}
 
 const fn always(_: &HostConfig) -> bool {
     true

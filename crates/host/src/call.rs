@@ -10,9 +10,11 @@ use axum::response::Response;
 use probity_core::RunId;
 use serde_json::Value;
 
+use crate::delegated::Delegated;
 use crate::error::{Failure, Reason};
 use crate::host::Host;
 use crate::keys::Caller;
+use crate::scope::Scope;
 use crate::tenant;
 use crate::wire::v1::run_named;
 
@@ -63,6 +65,16 @@ impl Call {
             true => Ok(run),
             false => Err(Failure::missing("run", text)),
         }
+    }
+
+    /// Who takes delegations, where anybody does.
+    pub(crate) fn delegated(&self) -> Result<&Arc<dyn Delegated>, Failure> {
+        self.host.delegated.as_ref().ok_or_else(|| Failure::missing("path", self.route))
+    }
+
+    /// Whether whoever asks may do that.
+    pub(crate) fn may(&self, scope: Scope) -> bool {
+        self.caller.as_ref().is_some_and(|caller| caller.may(scope))
     }
 
     /// The body as JSON.

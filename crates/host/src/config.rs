@@ -22,6 +22,9 @@ pub struct HostConfig {
     pub terms: Terms,
     /// Whether verifiers are offered at all.
     pub has_verifiers: bool,
+    /// Whether delegations are taken and told of. [`crate::Host::new`] and
+    /// [`crate::Host::with_delegations`] decide it, whatever stands here.
+    pub has_delegations: bool,
     /// Whether events are sent to whoever registers for them.
     pub has_webhooks: bool,
     /// Who takes them there.
@@ -102,6 +105,7 @@ impl HostConfig {
                 max_revisions: 3,
             },
             has_verifiers: true,
+            has_delegations: false,
             has_webhooks: true,
             courier: Courier::new(Vec::new()),
             has_conformance_seams: false,

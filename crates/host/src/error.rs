@@ -56,6 +56,12 @@ pub enum Reason {
     SubscriptionNotFound,
     /// Nothing is sent to that URL.
     WebhookUrlRejected,
+    /// The run has not ended.
+    RunNotEnded,
+    /// The run needs no waiver, or there is nothing that one could be for.
+    NothingToWaive,
+    /// Somebody else has waived the run.
+    AlreadyWaived,
     /// The host or its store cannot take it now.
     Unavailable,
     /// The host is at fault.
@@ -142,7 +148,7 @@ impl IntoResponse for Failure {
 
 impl Reason {
     /// Every reason there is.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::Unauthenticated,
         Self::Forbidden,
         Self::Validation,
@@ -167,6 +173,9 @@ impl Reason {
         Self::ReplayDivergedAtRefusal,
         Self::SubscriptionNotFound,
         Self::WebhookUrlRejected,
+        Self::RunNotEnded,
+        Self::NothingToWaive,
+        Self::AlreadyWaived,
         Self::Unavailable,
         Self::Internal,
     ];
@@ -206,6 +215,9 @@ impl Reason {
             Self::ReplayDivergedAtRefusal => "replay_diverged_at_refusal",
             Self::SubscriptionNotFound => "subscription_not_found",
             Self::WebhookUrlRejected => "webhook_url_rejected",
+            Self::RunNotEnded => "run_not_ended",
+            Self::NothingToWaive => "nothing_to_waive",
+            Self::AlreadyWaived => "already_waived",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal_error",
         }
@@ -229,6 +241,9 @@ impl Reason {
             | Self::RunPaused
             | Self::RunNotPaused
             | Self::NotWaiting
+            | Self::RunNotEnded
+            | Self::NothingToWaive
+            | Self::AlreadyWaived
             | Self::IdempotencyKeyMismatch
             | Self::IdempotencyInFlight => StatusCode::CONFLICT,
             Self::InterruptExpired => StatusCode::GONE,

@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::HostConfig;
+use crate::delegated::Delegated;
 use crate::error::{Failure, Reason};
 use crate::idempotency::Answered;
 use crate::ids::Ids;
@@ -21,6 +22,7 @@ use crate::{api, fixture};
 pub struct Host {
     pub(crate) config: HostConfig,
     pub(crate) runs: Arc<dyn Runs>,
+    pub(crate) delegated: Option<Arc<dyn Delegated>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) feeds: Feeds,
@@ -47,6 +49,31 @@ impl Host {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Result<Arc<Self>, Failure> {
+        Self::made(config, runs, None, clock, ids)
+    }
+
+    /// A host on runs and on delegations: the verdict API is served beside.
+    ///
+    /// # Errors
+    /// As [`Host::new`].
+    pub fn with_delegations(
+        config: HostConfig,
+        runs: Arc<dyn Runs>,
+        delegated: Arc<dyn Delegated>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Result<Arc<Self>, Failure> {
+        Self::made(config, runs, Some(delegated), clock, ids)
+    }
+
+    fn made(
+        config: HostConfig,
+        runs: Arc<dyn Runs>,
+        delegated: Option<Arc<dyn Delegated>>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Result<Arc<Self>, Failure> {
+        let config = HostConfig { has_delegations: delegated.is_some(), ..config };
         if config.has_conformance_seams {
             for definition in fixture::definitions() {
                 let definition = definition.map_err(|error| internal(&error.to_string()))?;
@@ -57,6 +84,7 @@ impl Host {
         Ok(Arc::new(Self {
             discovery: api::discovery::document(&config),
             runs,
+            delegated,
             clock,
             ids,
             feeds: Feeds::default(),

@@ -13,6 +13,7 @@ mod cache_key;
 mod call;
 mod config;
 mod courier;
+mod delegated;
 mod dispatch;
 mod error;
 mod fixture;
@@ -35,6 +36,10 @@ pub mod wire;
 pub use cache_key::{RECIPE, cache_key};
 pub use config::{HostConfig, Limits};
 pub use courier::{Courier, CourierError};
+pub use delegated::{
+    Delegated, Exporter, FleetDelegated, Glance, Listed, Merge, NewWaiver, Standing, Submission,
+    Submitted, Submitter, Waiver, may_merge,
+};
 pub use error::{Failure, Reason};
 pub use host::Host;
 pub use ids::{Ids, SystemIds};

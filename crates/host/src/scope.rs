@@ -21,11 +21,17 @@ pub enum Scope {
     WebhooksManage,
     /// Answer what runs wait for.
     ApprovalsRespond,
+    /// Submit delegations: whoever may has commands carried out as the workers' user.
+    DelegationsCreate,
+    /// Read what was claimed, what was observed and what checks said, in words.
+    ContentRead,
+    /// Answer by name for runs that were not verified.
+    WaiversCreate,
 }
 
 impl Scope {
     /// Every permission there is.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::ManifestRead,
         Self::ManifestWrite,
         Self::RunsCreate,
@@ -34,6 +40,9 @@ impl Scope {
         Self::ArtifactsRead,
         Self::WebhooksManage,
         Self::ApprovalsRespond,
+        Self::DelegationsCreate,
+        Self::ContentRead,
+        Self::WaiversCreate,
     ];
 
     /// The word of the wire.
@@ -48,6 +57,9 @@ impl Scope {
             Self::ArtifactsRead => "artifacts:read",
             Self::WebhooksManage => "webhooks:manage",
             Self::ApprovalsRespond => "approvals:respond",
+            Self::DelegationsCreate => "delegations:create",
+            Self::ContentRead => "content:read",
+            Self::WaiversCreate => "waivers:create",
         }
     }
 }

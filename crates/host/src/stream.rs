@@ -2,9 +2,11 @@
 
 mod feed;
 mod frame;
+mod log;
 mod mode;
 mod sse;
 
 pub(crate) use feed::Feeds;
+pub(crate) use log::{LogTold, log_response};
 pub(crate) use mode::Modes;
 pub(crate) use sse::{Told, response};

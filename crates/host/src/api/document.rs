@@ -64,7 +64,7 @@ fn description(config: &HostConfig) -> Value {
         "info": {
             "title": config.name,
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Workflow runs by openwop v1.",
+            "description": "Workflow runs by openwop v1, and delegations with their verdicts.",
         },
         "paths": paths,
         "components": {

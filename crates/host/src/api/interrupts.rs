@@ -143,7 +143,7 @@ async fn resolved(
     value: Value,
     by: String,
 ) -> Result<Response, Failure> {
-    let input = Input::Resolve { node: node.clone(), value, by };
+    let input = Input::Resolve { node: node.clone(), value, by, interrupt: None };
     match call.host.runs.tell(run, input).await {
         Ok(snapshot) => {
             let status = status_word(snapshot.status);

@@ -21,11 +21,11 @@ use crate::host::Host;
 use crate::wire::v1::run_snapshot;
 
 /// Frames that wait for the connection.
-const WAITING: usize = 16;
+pub(super) const WAITING: usize = 16;
 /// Events of one batch.
 const MAX_BATCH: usize = 256;
 /// Says that the connection lives.
-const ALIVE: &[u8] = b": alive\n\n";
+pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
 /// What a reader is told.
 pub(crate) struct Told {
@@ -43,6 +43,11 @@ pub(crate) struct Told {
 pub(crate) fn response(told: Told) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(tell(told, sender));
+    as_stream(receiver)
+}
+
+/// What comes through, as an answer that has no end of its own.
+pub(super) fn as_stream(receiver: mpsc::Receiver<Bytes>) -> Response {
     let mut response = Response::new(Body::from_stream(Pieces(receiver)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -157,14 +162,15 @@ impl Batch {
     }
 }
 
-struct Sink {
-    sender: mpsc::Sender<Bytes>,
-    stall: Duration,
+/// The connection of a reader.
+pub(super) struct Sink {
+    pub(super) sender: mpsc::Sender<Bytes>,
+    pub(super) stall: Duration,
 }
 
 impl Sink {
     /// False where the reader is gone, or takes nothing.
-    async fn send(&self, piece: Bytes) -> bool {
+    pub(super) async fn send(&self, piece: Bytes) -> bool {
         matches!(tokio::time::timeout(self.stall, self.sender.send(piece)).await, Ok(Ok(())))
     }
 }

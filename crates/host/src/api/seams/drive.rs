@@ -69,7 +69,7 @@ impl Driven {
         let waiting = snapshot.and_then(|snapshot| snapshot.interrupts.into_iter().next());
         let Some((node, _)) = waiting else { return Ok(()) };
         let by = call.caller()?.principal.clone();
-        call.host.runs.tell(&self.run, Input::Resolve { node, value, by }).await?;
+        call.host.runs.tell(&self.run, Input::Resolve { node, value, by, interrupt: None }).await?;
         Ok(())
     }
 
