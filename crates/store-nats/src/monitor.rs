@@ -45,8 +45,8 @@ pub(crate) struct Report {
 pub(crate) enum Kin {
     /// The server's own, or that of one with a route to it.
     Ours,
-    /// That of one in a cluster of the same name without such a route: it was started a moment ago, or is
-    /// cut off, or belongs to another cluster.
+    /// That of one without such a route in a cluster of the same name, or that knows none: it was started a
+    /// moment ago, or is cut off, or belongs to another cluster.
     CutOff,
     /// Another's.
     Other,
@@ -139,7 +139,9 @@ impl Report {
         if self.server_id == server.server_id {
             return Kin::Ours;
         }
-        let is_named_alike = self.cluster.is_some() && self.cluster == server.cluster;
+        // A member that was started a moment ago does not know its cluster yet.
+        let is_named_alike =
+            server.cluster.is_some() && (self.cluster.is_none() || self.cluster == server.cluster);
         let end = Instant::now() + PATIENCE;
         loop {
             let found = ask::<Routes>(monitor, "/routez").await;
