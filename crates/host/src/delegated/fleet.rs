@@ -268,33 +268,32 @@ impl Delegated for FleetDelegated {
         let missing = || Failure::missing("delegation", run.as_str());
         let read = self.read(run).await?.ok_or_else(missing)?;
         let nothing = |why: &str| Failure::new(Reason::NothingToWaive, why);
-        let candidate = candidate(&read).ok_or_else(|| nothing("nothing was claimed"))?;
-        let (outcome, head) = match read.machine.stage() {
-            Stage::Sealed { outcome: Outcome::Verified } => {
+        let ending = read.machine.ending();
+        let is_inside = ending.is_some_and(|ending| ending.waived);
+        let (outcome, head) = match (read.machine.stage(), ending) {
+            (Stage::Sealed { outcome: Outcome::Verified }, _) => {
                 return Err(nothing("the run is verified"));
             }
-            Stage::Sealed { outcome } => (outcome, Some(read.log.head)),
-            Stage::Escalated { instead_of } => {
-                self.answer(&read, &wanted.by).await?;
-                (instead_of, None)
-            }
+            (Stage::Sealed { outcome }, _) => (outcome, Some(read.log.head).filter(|_| !is_inside)),
+            (Stage::Escalated { instead_of }, _) => (instead_of, None),
             // Answered like that, and not sealed yet.
-            _ if read.machine.ending().is_some_and(|ending| ending.waived) => {
-                (read.machine.ending().map_or(Outcome::Exhausted, |ending| ending.outcome), None)
-            }
+            (_, Some(ending)) if is_inside => (ending.outcome, None),
             _ => {
                 let message = "the run has not ended: only what has ended, or waits, is waived";
                 return Err(Failure::new(Reason::RunNotEnded, message));
             }
         };
-        let is_inside = read.machine.ending().is_some_and(|ending| ending.waived);
+        let candidate = candidate(&read).ok_or_else(|| nothing("nothing was claimed"))?;
+        if matches!(read.machine.stage(), Stage::Escalated { .. }) {
+            self.answer(&read, &wanted.by).await?;
+        }
         if let Some(there) = self.waiver_of(&read).await? {
             let there = waiver::agreed(there, wanted)?;
             if there.log.is_some() {
                 return Ok(there);
             }
         }
-        let about = About { run, head: head.filter(|_| !is_inside), outcome, candidate };
+        let about = About { run, head, outcome, candidate };
         waiver::write(self.store(), &about, wanted, self.clock.now_ms()).await
     }
 }

@@ -9,6 +9,8 @@
 mod agents;
 mod broken;
 mod cache_key;
+mod delegations;
+mod desk;
 mod documents;
 mod doors;
 mod events;
@@ -23,4 +25,6 @@ mod requests;
 mod streams;
 mod tenants;
 mod tokens;
+mod verdicts;
 mod waits;
+mod waivers;
