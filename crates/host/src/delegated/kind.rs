@@ -35,3 +35,26 @@ fn of_members(members: &Map<String, Value>) -> String {
     });
     brings.unwrap_or(UNKNOWN).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delegate_is_told_by_its_own_word_or_by_what_brings_it() {
+        for (request, kind) in [
+            (r#"{"kind":"reviewer","command":["a"]}"#, "reviewer"),
+            (r#"{"kind":"Not a word","command":["a"]}"#, "command"),
+            (r#"{"command":[],"chat":{}}"#, "chat"),
+            (r#"{"acp":{"command":["a"]}}"#, "acp"),
+            (r#"{"acp":null}"#, "unknown"),
+            (r#"{"job":"verify","candidate":1}"#, "critic"),
+            (r#"{"job":"delegate","request":{"command":["a"]}}"#, "command"),
+            (r#"{"job":"delegate"}"#, "unknown"),
+            ("[]", "unknown"),
+            ("no JSON", "unknown"),
+        ] {
+            assert_eq!(of_request(request.as_bytes()), kind, "{request}");
+        }
+    }
+}

@@ -66,6 +66,10 @@ impl NewDelegation {
             let what = "must be left out: the host names runs; send an `Idempotency-Key`";
             return Err(fields.wrong("id", what));
         }
+        if fields.value("job").is_some() {
+            let what = "must be left out: jobs are what workflow runs leave for workers";
+            return Err(fields.wrong("job", what));
+        }
         fields.required_text("task", usize::MAX)?;
         let parent = fields.text("parent_id", 64)?;
         Ok(Self { request: body, parent })

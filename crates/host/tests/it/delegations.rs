@@ -75,6 +75,7 @@ async fn what_cannot_be_submitted_is_said() {
     for (body, status, word) in [
         (json!({}), 400, "validation_error"),
         (json!({"task": "x", "id": "mine"}), 400, "validation_error"),
+        (json!({"task": "x", "job": "verify", "mock": "pass"}), 400, "validation_error"),
         (json!({"task": "x", "check": "unheard-of"}), 400, "validation_error"),
         (json!({"task": "x", "parent_id": theirs}), 404, "not_found"),
         (json!([]), 400, "validation_error"),
