@@ -4,22 +4,30 @@ use std::sync::Arc;
 
 use probity_core::{Code, RunId};
 use probity_workflow::{ChildEnd, Effect, Event, Failure, Input, Kin, Origin, Refusal, Start};
+use tokio_util::sync::CancellationToken;
 
 use crate::ConductError;
 use crate::errands::{Word, failed};
 use crate::house::{House, Message};
 use crate::journal::Journal;
+use crate::tale::Tale;
 
-/// Begins a child, unless it has begun.
-pub(crate) async fn begin(house: Arc<House>, parent: RunId, effect: Effect) -> Word {
+/// Begins a child, unless it has begun; stops it again where it is unwanted by then.
+pub(crate) async fn begin(
+    house: Arc<House>,
+    parent: RunId,
+    effect: Effect,
+    unwanted: CancellationToken,
+) -> Word {
     let Effect::StartChild { child, workflow, inputs, node, is_dispatch } = effect else {
         return Word::Done;
     };
     let mut tries = 1;
-    loop {
+    while !unwanted.is_cancelled() {
         let origin = Origin::Child { parent: parent.clone(), node: node.clone(), is_dispatch };
         let begun = try_begin(&house, &child, &workflow, inputs.clone(), origin).await;
         let error = match begun {
+            Ok(()) if unwanted.is_cancelled() => break,
             Ok(()) => return Word::Began { child },
             Err(error) => error,
         };
@@ -35,6 +43,8 @@ pub(crate) async fn begin(house: Arc<House>, parent: RunId, effect: Effect) -> W
         let (code, message) = (Code::slug(error.code()), error.to_string());
         return Word::Answer(Box::new(failed(Kin::Child, child, code, message)));
     }
+    stop(&house, &parent, &child).await;
+    Word::Done
 }
 
 async fn try_begin(
@@ -113,17 +123,26 @@ async fn await_end(house: &Arc<House>, child: &RunId) -> Result<ChildEnd, Conduc
         house.begun(child).await?;
         house.left(child).await;
     }
-    end_of(house, child).await?.ok_or_else(|| ConductError::Missing { run: child.clone() })
+    let missing = || ConductError::Missing { run: child.clone() };
+    let mut end = end_of(house, child).await?.ok_or_else(missing)?;
+    if let ChildEnd::Completed { is_goal_satisfied, .. } = &mut end {
+        let tale = Tale::find(&house.store, child).await?.ok_or_else(missing)?;
+        *is_goal_satisfied = tale.machine.snapshot().is_goal_satisfied == Some(true);
+    }
+    Ok(end)
 }
 
-/// How a run ended; `None` while it has not, and for one that there is not.
+/// How a run ended; `None` while it has not, and for one that there is not. Whether its goal was met, its
+/// last step does not say.
 pub(crate) async fn end_of(house: &House, run: &RunId) -> Result<Option<ChildEnd>, ConductError> {
     let state = house.store.state(run).await?.unwrap_or_default();
     let Some(last) = state.len.checked_sub(1).filter(|_| state.sealed) else { return Ok(None) };
     let step = Journal::new(Arc::clone(&house.store), run.clone()).step_at(last).await?;
     let event = step.and_then(|step| step.entries.into_iter().next_back());
     Ok(event.and_then(|entry| match entry.event {
-        Event::RunCompleted { outputs } => Some(ChildEnd::Completed { outputs }),
+        Event::RunCompleted { outputs } => {
+            Some(ChildEnd::Completed { outputs, is_goal_satisfied: true })
+        }
         Event::RunFailed { error, .. } => Some(ChildEnd::Failed { error, was_started: true }),
         Event::RunCancelled { .. } => Some(ChildEnd::Cancelled),
         _ => None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity_core::{Code, RunId};
-use probity_workflow::{DelegationEnd, Entry, Input, Refusal};
+use probity_workflow::{ChildEnd, DelegationEnd, Entry, Failure, Input, Refusal};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::Instant;
 
@@ -280,21 +280,31 @@ fn instead(input: &Input, refusal: &Refusal) -> Option<Input> {
     }
 }
 
-/// What is handed in for an answer that no record can hold.
+/// What is handed in for an answer that no record can hold, or where what comes of it is such. A run that
+/// cannot go on is stopped: nobody waits for what will not come.
 fn unrecordable(input: Input) -> Option<Input> {
     let code = Code::slug("input_unrecordable");
-    match input {
+    let message = "what was left cannot be recorded".to_owned();
+    Some(match input {
         Input::DelegationEnded { delegation, end } if end.delivered.is_some() => {
             let outcome = "faulted".to_owned();
             let (verdict, criteria, delivered, candidate) = (None, Vec::new(), None, None);
             let attempts = end.attempts;
             let end =
                 DelegationEnd { outcome, code, verdict, criteria, attempts, delivered, candidate };
-            Some(Input::DelegationEnded { delegation, end })
+            Input::DelegationEnded { delegation, end }
         }
-        Input::Verified { verification, .. } => Some(Input::VerifierBroke { verification, code }),
-        _ => None,
-    }
+        Input::ChildEnded { child, end: ChildEnd::Completed { .. } } => {
+            let error = Failure { code: code.to_string(), message, details: None };
+            Input::ChildEnded { child, end: ChildEnd::Failed { error, was_started: true } }
+        }
+        Input::Verified { verification, .. } => Input::VerifierBroke { verification, code },
+        Input::Cancel { .. } => return None,
+        _ => {
+            let reason = Some("what comes next cannot be recorded (input_unrecordable)".to_owned());
+            Input::Cancel { reason, by: None, parent: None }
+        }
+    })
 }
 
 async fn sleep(time: Option<Duration>) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use probity_core::{Code, RunId};
 use probity_workflow::{ChildEnd, DelegationEnd, Effect, Failure, Input, Kin};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use crate::delegations::{Ended, Job};
 use crate::house::House;
@@ -20,6 +21,8 @@ pub(crate) struct Errands {
     /// What is awaited, by name.
     awaited: HashMap<RunId, (Kin, AbortHandle)>,
     names: HashMap<Id, RunId>,
+    /// Children that are being begun. That is not cut off: it might be in the store a moment later.
+    beginning: HashMap<RunId, CancellationToken>,
     /// What was stopped, so that it is not stopped again.
     stopped: HashSet<RunId>,
 }
@@ -62,6 +65,7 @@ impl Errands {
             tasks: JoinSet::new(),
             awaited: HashMap::new(),
             names: HashMap::new(),
+            beginning: HashMap::new(),
             stopped: HashSet::new(),
         }
     }
@@ -75,7 +79,9 @@ impl Errands {
         match effect {
             Effect::StartChild { .. } => {
                 let Some(name) = awaited(&effect).cloned() else { return };
-                let task = self.tasks.spawn(child::begin(house, run, effect));
+                let unwanted = CancellationToken::new();
+                self.beginning.insert(name.clone(), unwanted.clone());
+                let task = self.tasks.spawn(child::begin(house, run, effect, unwanted));
                 self.await_it(name, Kin::Child, task);
             }
             Effect::Delegate { delegation, request, .. } => {
@@ -134,6 +140,8 @@ impl Errands {
 
     fn settle(&mut self, word: Word) -> Word {
         match &word {
+            // Given up while it was begun: it was stopped as well.
+            Word::Began { child } if self.beginning.remove(child).is_none() => {}
             Word::Began { child } => {
                 let ended = child::ended(Arc::clone(&self.house), child.clone());
                 let task = self.tasks.spawn(ended);
@@ -142,6 +150,7 @@ impl Errands {
             Word::Answer(input) => {
                 if let Some(name) = about(input) {
                     self.awaited.remove(name);
+                    self.beginning.remove(name);
                 }
             }
             Word::Done => {}
@@ -155,8 +164,11 @@ impl Errands {
     }
 
     fn give_up(&mut self, name: &RunId) {
-        if let Some((_, task)) = self.awaited.remove(name) {
-            task.abort();
+        let given_up = self.awaited.remove(name);
+        match (self.beginning.remove(name), given_up) {
+            (Some(unwanted), _) => unwanted.cancel(),
+            (None, Some((_, task))) => task.abort(),
+            (None, None) => {}
         }
     }
 }

@@ -132,7 +132,8 @@ pub(crate) async fn catch_up(house: &House, tale: &mut Tale) -> Result<(), Condu
     let now_ms = mine.first().map_or(0, |step| step.at_ms);
     let mut feed = Feed::again(now_ms, snapshot.run.clone(), start.clone(), &steps)?;
     let fed = feed.run_through(&steps)?;
-    let rest = fed.get(mine.len()..).unwrap_or_default();
+    // A branch may come to fewer events than its source and live on: nothing of what it shares is missing.
+    let Some(rest) = fed.get(mine.len()..).filter(|rest| !rest.is_empty()) else { return Ok(()) };
     for (fed, mine) in fed.iter().zip(&mine) {
         if text(fed)? != text(mine)? {
             // It went its own way already.

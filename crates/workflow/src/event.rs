@@ -126,7 +126,7 @@ pub enum Event {
         /// What was answered.
         value: Value,
     },
-    /// A node handed work to a child run.
+    /// A node handed work to a child run, which has begun.
     NodeDispatched {
         /// The child.
         child: RunId,

@@ -72,6 +72,9 @@ pub enum Input {
         value: Value,
         /// Who.
         by: String,
+        /// The wait that it answers. Where it is not said, whatever the node waits for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interrupt: Option<String>,
     },
     /// It should stop.
     Cancel {
@@ -104,7 +107,9 @@ pub enum Input {
     Diverged {
         /// The place in the source.
         at_sequence: u64,
-        /// Whether the source's model refused and this one's did, where that is the difference.
+        /// Whether the source's model refused and this one's did, where that is the difference. Whoever
+        /// asks a model again can tell: a replay that takes every recorded answer as it is asks none, and
+        /// comes to other events only where another machine wrote the log. So it says `None`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refusal: Option<(bool, bool)>,
     },
@@ -158,6 +163,9 @@ pub enum ChildEnd {
     Completed {
         /// Its variables at its end.
         outputs: Map<String, Value>,
+        /// Whether its own goal was met: see [`crate::Snapshot::is_goal_satisfied`].
+        #[serde(default = "yes", skip_serializing_if = "is_yes")]
+        is_goal_satisfied: bool,
     },
     /// It failed, or could not be started.
     Failed {
@@ -192,4 +200,13 @@ pub struct DelegationEnd {
     /// SHA-256 of the canonical JSON of [`Self::delivered`], or of the last claim: 64 hex digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<String>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+const fn is_yes(value: &bool) -> bool {
+    *value
 }

@@ -75,6 +75,12 @@ pub enum Refusal {
         /// Which.
         node: String,
     },
+    /// An answer to a wait that is over.
+    #[error("`{interrupt}` is answered already, or nobody waits for it any more")]
+    Superseded {
+        /// The wait.
+        interrupt: String,
+    },
     /// An answer that the node does not take.
     #[error("the answer does not fit: {why}")]
     Answer {
@@ -140,7 +146,7 @@ impl Refusal {
             Self::Ended => "run_terminal",
             Self::Begun => "run_already_active",
             Self::NothingDue => "nothing_due",
-            Self::Stale { .. } => "stale_answer",
+            Self::Stale { .. } | Self::Superseded { .. } => "stale_answer",
             Self::CandidateDiffers { .. } => "candidate_differs",
             Self::NodeUnknown { .. } => "not_found",
             Self::NotWaiting { .. } => "not_waiting",

@@ -24,4 +24,10 @@ impl Step {
     pub fn is_last(&self) -> bool {
         self.entries.last().is_some_and(|entry| entry.event.is_terminal())
     }
+
+    /// Whether both have one canonical text: `1.0` and `1` are one number.
+    pub(crate) fn reads_like(&self, other: &Self) -> bool {
+        let text = probity_record::canonical::jcs;
+        self == other || matches!((text(self), text(other)), (Ok(a), Ok(b)) if a == b)
+    }
 }

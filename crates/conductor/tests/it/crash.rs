@@ -103,10 +103,7 @@ async fn a_child_whose_parent_ended_before_it_could_stop_it_is_stopped() {
     let start = Start { definition, ..start(&conductor, "writer") };
     conductor.begin(run.clone(), start).await.unwrap();
     let mut follower = conductor.follow(&run, 0).await.unwrap().unwrap();
-    while !matches!(
-        follower.next().await.unwrap().unwrap().event,
-        Event::Handoff { .. } | Event::NodeDispatched { .. }
-    ) {}
+    while !matches!(follower.next().await.unwrap().unwrap().event, Event::NodeDispatched { .. }) {}
     let child = conductor.children(&run).await.unwrap().remove(0);
     bounded(conductor.follow(&run, 0)).await.unwrap();
     rig.store.wait_beyond(&child, 0, Duration::from_secs(60)).await.unwrap();

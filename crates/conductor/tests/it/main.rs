@@ -16,6 +16,7 @@ mod delegations;
 mod flaky;
 mod fleet;
 mod fork;
+mod hostile;
 mod many;
 mod rig;
 mod team;

@@ -136,7 +136,7 @@ pub(crate) async fn to_wait(conductor: &Conductor, run: &RunId) -> String {
 }
 
 pub(crate) fn resolve(node: &str, value: Value) -> Input {
-    Input::Resolve { node: node.to_owned(), value, by: "ada".to_owned() }
+    Input::Resolve { node: node.to_owned(), value, by: "ada".to_owned(), interrupt: None }
 }
 
 pub(crate) fn cancel() -> Input {

@@ -186,7 +186,11 @@ fn questions(problems: &mut Problems, config: Option<&Value>, path: &str) -> Que
         }
         ids.push(id);
     }
-    let timeout_ms = config.and_then(|config| config.get("timeoutMs")).and_then(Value::as_u64);
+    let stated = config.and_then(|config| config.get("timeoutMs")).filter(|ms| !ms.is_null());
+    let timeout_ms = stated.and_then(Value::as_u64);
+    if stated.is_some() && timeout_ms.is_none() {
+        problems.add(&path, "`timeoutMs` beside them must be a whole number of milliseconds");
+    }
     QuestionsConfig { questions, timeout_ms: timeout_ms.filter(|ms| *ms > 0) }
 }
 

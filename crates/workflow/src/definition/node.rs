@@ -22,22 +22,33 @@ pub struct Node {
 impl Node {
     /// Its inputs with the variables filled in. One that names a variable without a value is left out.
     pub(crate) fn inputs(&self, variables: &Map<String, Value>) -> Map<String, Value> {
-        let value = |input: &Value| {
-            let kind = input.get("type").and_then(Value::as_str);
-            match (kind, input.get("variableName").and_then(Value::as_str), input.get("value")) {
-                (Some("variable"), Some(name), _) => variables.get(name).cloned(),
-                (Some("literal" | "constant" | "static"), _, Some(value)) => Some(value.clone()),
-                _ => Some(input.clone()),
-            }
-        };
-        let filled =
-            self.inputs.iter().filter_map(|(name, input)| Some((name.clone(), value(input)?)));
+        let filled = self
+            .inputs
+            .iter()
+            .filter_map(|(name, input)| Some((name.clone(), value(input, variables)?.clone())));
         filled.collect()
+    }
+
+    /// The values of [`Self::inputs`], not copied.
+    pub(crate) fn inputs_named<'a>(
+        &'a self,
+        variables: &'a Map<String, Value>,
+    ) -> impl Iterator<Item = &'a Value> {
+        self.inputs.values().filter_map(|input| value(input, variables))
     }
 
     /// Who decides, where this node is a supervisor.
     pub(crate) fn supervisor_agent(&self) -> String {
         self.agent.clone().unwrap_or_else(|| format!("supervisor.{}", self.id))
+    }
+}
+
+fn value<'a>(input: &'a Value, variables: &'a Map<String, Value>) -> Option<&'a Value> {
+    let kind = input.get("type").and_then(Value::as_str);
+    match (kind, input.get("variableName").and_then(Value::as_str), input.get("value")) {
+        (Some("variable"), Some(name), _) => variables.get(name),
+        (Some("literal" | "constant" | "static"), _, Some(value)) => Some(value),
+        _ => Some(input),
     }
 }
 

@@ -119,6 +119,12 @@ fn verifiers(
     is_conformance: bool,
 ) -> BTreeMap<usize, VerifierSpec> {
     let mut verifiers = BTreeMap::new();
+    let is_known =
+        |own: &Value| own.as_object().is_some_and(|o| o.keys().all(|key| key == "verifiers"));
+    if json.pointer("/metadata/probity").is_some_and(|own| !is_known(own)) {
+        problems.add("/metadata/probity", "give an object that holds `verifiers` and nothing else");
+        return verifiers;
+    }
     let entries = match json.pointer("/metadata/probity/verifiers") {
         None => return verifiers,
         Some(Value::Object(entries)) => entries,

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 use crate::verification::Judgement;
 
 /// Keys of one verdict.
-const MAX_CRITERIA: usize = 100;
+pub(super) const MAX_CRITERIA: usize = 100;
 
 /// What an input comes to.
 pub(super) enum Act<'a> {
@@ -68,13 +68,12 @@ impl Run {
                 Work::Verifying(check) if check.verification == *of => Ok(Act::Broke(code)),
                 _ => Err(Refusal::Stale { id: of.clone() }),
             },
-            Input::Resolve { node, value, by } => {
-                Ok(Act::Answered { answer: self.judge_answer(node, value, by)?, by })
+            Input::Resolve { node, value, by, interrupt } => {
+                let wait = self.judge_wait(now_ms, node, interrupt.as_deref())?;
+                Ok(Act::Answered { answer: super::answer::judge(wait, value, by)?, by })
             }
-            Input::Cancel { .. } => return self.judge_word(input),
-            Input::Pause { .. } | Input::Resume { .. } | Input::Diverged { .. } => {
-                self.judge_word(input)
-            }
+            Input::Cancel { .. } | Input::Diverged { .. } => return self.judge_word(input),
+            Input::Pause { .. } | Input::Resume { .. } => self.judge_word(input),
         }?;
         // Whatever comes too late for the run as a whole is on record, and nothing comes of it.
         Ok(if now_ms >= self.overdue_ms() { Act::Overdue } else { act })

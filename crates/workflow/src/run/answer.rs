@@ -37,12 +37,13 @@ pub(super) enum Ruling {
 }
 
 impl Run {
-    pub(super) fn judge_answer(
+    /// The wait that an answer is for. Behind its time nobody answers it any more, though no timer came.
+    pub(super) fn judge_wait(
         &self,
+        now_ms: u64,
         node: &str,
-        value: &Value,
-        by: &str,
-    ) -> Result<Answer, Refusal> {
+        interrupt: Option<&str>,
+    ) -> Result<&Wait, Refusal> {
         let Some(at) = self.start.definition.index(node) else {
             return Err(Refusal::NodeUnknown { node: node.to_owned() });
         };
@@ -50,15 +51,24 @@ impl Run {
             Work::Waiting(wait) if wait.at == at => wait,
             _ => return Err(Refusal::NotWaiting { node: node.to_owned() }),
         };
-        if !(1..=MAX_NAME_CHARS).contains(&by.chars().count()) {
-            return Err(unfit(format!(
-                "name whoever answers, in 1 to {MAX_NAME_CHARS} characters"
-            )));
+        if let Some(id) = interrupt.filter(|id| *id != wait.interrupt.id) {
+            return Err(Refusal::Superseded { interrupt: id.to_owned() });
         }
-        match wait.interrupt.kind {
-            InterruptKind::Clarification | InterruptKind::ExternalEvent => answers(wait, value),
-            InterruptKind::Approval | InterruptKind::LowConfidence => action(wait, value, by),
+        if wait.due_ms.is_some_and(|due_ms| now_ms >= due_ms) {
+            return Err(Refusal::NotWaiting { node: node.to_owned() });
         }
+        Ok(wait)
+    }
+}
+
+/// An answer that fits what is asked.
+pub(super) fn judge(wait: &Wait, value: &Value, by: &str) -> Result<Answer, Refusal> {
+    if !(1..=MAX_NAME_CHARS).contains(&by.chars().count()) {
+        return Err(unfit(format!("name whoever answers, in 1 to {MAX_NAME_CHARS} characters")));
+    }
+    match wait.interrupt.kind {
+        InterruptKind::Clarification | InterruptKind::ExternalEvent => answers(wait, value),
+        InterruptKind::Approval | InterruptKind::LowConfidence => action(wait, value, by),
     }
 }
 

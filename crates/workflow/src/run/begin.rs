@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Run;
+use super::content::too_large;
 use super::state::{Order, Purpose, Work};
 use crate::bounds::{Bound, Breach};
 use crate::definition::{Kind, Node};
@@ -44,6 +45,12 @@ impl Run {
             }
             Kind::Delay { delay } => self.begin_delay(at, node, delay.as_ref()),
             Kind::Identity => {
+                let variables = std::mem::take(&mut self.variables);
+                let may_take = self.may_take(node.inputs_named(&variables));
+                self.variables = variables;
+                if !may_take {
+                    return self.fail_node(at, too_large());
+                }
                 let outputs = node.inputs(&self.variables);
                 // A log keeps no order of keys, so what happens has one of its own.
                 let sorted: BTreeMap<String, Value> = outputs.clone().into_iter().collect();

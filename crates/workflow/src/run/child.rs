@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Run;
+use super::content::{may_give, too_large};
 use super::state::{Delivery, Errand, Order, Work};
 use crate::child::child_id;
 use crate::definition::{DispatchConfig, FanOutPolicy, Kind, Mapping, OnChildFailure, seeded};
@@ -34,11 +35,13 @@ impl Run {
         let worker = order.workers.remove(0);
         let n = self.count(at, |place| &mut place.children);
         let child = child_id(&self.id, &node, Kin::Child, n);
-        let inputs = seeded(self.mapping(at, &worker, true), &self.variables);
+        let mapping = self.mapping(at, &worker, true);
+        if !may_give(mapping.values().filter_map(|name| self.variables.get(name))) {
+            return self.fail_node(at, too_large());
+        }
+        let inputs = seeded(mapping, &self.variables);
         let began =
             self.hand_off(at, order.cause, Phase::Began, &worker, Some(child.clone()), None);
-        let dispatched = Event::NodeDispatched { child: child.clone(), workflow: worker.clone() };
-        self.emit(Some(at), Some(began), dispatched);
         let errand = Errand { order, worker, child, inputs, began, succeeded: None };
         self.work = Work::Child(Box::new(errand));
         self.effects.extend(self.outstanding());
@@ -49,9 +52,11 @@ impl Run {
         if let Some(succeeded) = errand.succeeded {
             return succeeded;
         }
-        let (at, child) = (errand.order.at, Some(errand.child.clone()));
-        let worker = &errand.worker;
-        let succeeded = self.hand_off(at, errand.began, Phase::Succeeded, worker, child, None);
+        let (at, child) = (errand.order.at, errand.child.clone());
+        let (phase, worker) = (Phase::Succeeded, &errand.worker);
+        let succeeded = self.hand_off(at, errand.began, phase, worker, Some(child.clone()), None);
+        let dispatched = Event::NodeDispatched { child, workflow: worker.clone() };
+        self.emit(Some(at), Some(succeeded), dispatched);
         errand.succeeded = Some(succeeded);
         succeeded
     }
@@ -67,7 +72,7 @@ impl Run {
         }
         let cause = self.note_started(&mut errand);
         match end {
-            ChildEnd::Completed { outputs } => {
+            ChildEnd::Completed { outputs, is_goal_satisfied } => {
                 let phase = Phase::ChildCompleted;
                 let completed = self.hand_off(at, cause, phase, &errand.worker, child, None);
                 let digest = super::verdict::digest(outputs);
@@ -76,6 +81,7 @@ impl Run {
                     outputs: outputs.clone(),
                     digest,
                     completed,
+                    is_goal_satisfied: *is_goal_satisfied,
                     is_verified: false,
                     is_approved: false,
                 });
@@ -96,18 +102,21 @@ impl Run {
     fn go_without_child(&mut self, errand: Errand, status: &str, failure: Failure) {
         let at = errand.order.at;
         if self.is_dispatch(at) {
-            let withheld = Withheld {
-                node: self.node_id(at),
-                worker: errand.worker.clone(),
-                code: Code::slug("child_failed"),
-                criteria: vec![Code::slug("child-completed")],
-            };
-            self.standing.insert((at, errand.worker.clone()), withheld);
+            self.note_withheld(&errand, "child_failed", "child-completed");
             let done = child_outputs(&errand, status);
             self.end_dispatch(errand.order, done);
         } else {
             self.absorb_or_fail(&errand, status, failure);
         }
+    }
+
+    /// As long as it stands the goal of the run is not met.
+    pub(super) fn note_withheld(&mut self, errand: &Errand, code: &str, criterion: &str) {
+        let at = errand.order.at;
+        let (node, worker) = (self.node_id(at), errand.worker.clone());
+        let (code, criteria) = (Code::slug(code), vec![Code::slug(criterion)]);
+        let withheld = Withheld { node, worker: worker.clone(), code, criteria };
+        self.standing.insert((at, worker), withheld);
     }
 
     /// A sub-workflow goes on without what its child left, or fails.

@@ -4,6 +4,8 @@ use probity_core::Code;
 use serde_json::{Map, Value};
 
 use super::Run;
+use super::act::MAX_CRITERIA;
+use super::content::{may_give, too_large};
 use super::state::Work;
 use crate::child::child_id;
 use crate::definition::{DelegationConfig, Kind};
@@ -17,6 +19,11 @@ const GATE: &str = "probity.gate";
 
 impl Run {
     pub(super) fn begin_delegation(&mut self, at: usize, config: &DelegationConfig) {
+        let mut named = Vec::new();
+        names(&config.request, &mut named);
+        if !may_give(named.into_iter().filter_map(|name| self.variables.get(name))) {
+            return self.fail_node(at, too_large());
+        }
         let request = match filled(&Value::Object(config.request.clone()), &self.variables) {
             Ok(request) => request,
             Err(name) => {
@@ -62,6 +69,9 @@ impl Run {
         outputs.insert("outcome".to_owned(), Value::from(end.outcome.as_str()));
         outputs.insert("attempts".to_owned(), Value::from(end.attempts));
         if let (Some(name), Some(delivered)) = (&config.output_variable, &end.delivered) {
+            if !self.may_take([delivered]) {
+                return self.fail_node(at, too_large());
+            }
             self.set_variable(at, None, name, delivered.clone());
         }
         self.complete_node(at, outputs);
@@ -69,16 +79,21 @@ impl Run {
 }
 
 /// The verdict that is told, and on what. What is not decided is told as `fail`; a broken verifier, and
-/// nothing that was checked, say nothing.
+/// nothing that was checked, say nothing. Nobody but a delegation that was verified has a pass.
 fn verdict(end: &DelegationEnd) -> Option<(Judgement, String)> {
     let verdict = match end.outcome.as_str() {
         "verified" => end.verdict.unwrap_or(Judgement::Pass),
-        "unverified" | "faulted" => return None,
+        "faulted" => return None,
         "inconclusive" => Judgement::Fail,
-        _ => end.verdict?,
+        _ => end.verdict.filter(|verdict| *verdict != Judgement::Pass)?,
     };
-    let candidate = end.candidate.clone().or_else(|| delivered_digest(end));
-    candidate.map(|candidate| (verdict, candidate))
+    let candidate = end.candidate.clone().filter(|digest| is_digest(digest));
+    candidate.or_else(|| delivered_digest(end)).map(|candidate| (verdict, candidate))
+}
+
+/// What names a candidate is a digest, and nothing of it.
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 /// Why what was delivered is not taken over.
@@ -89,7 +104,8 @@ fn refusal(
 ) -> Option<Failure> {
     if is_gating {
         match end.outcome.as_str() {
-            "unverified" => {}
+            // Nothing was checked; or a verdict says that something was, and did not pass.
+            "unverified" if end.verdict.is_none_or(|verdict| verdict == Judgement::Pass) => {}
             "faulted" => {
                 return Some(failed(end, "verifier_faulted", "a verifier of the delegation broke"));
             }
@@ -132,7 +148,23 @@ fn delivered_digest(end: &DelegationEnd) -> Option<String> {
 
 fn sorted(criteria: &[Code]) -> Vec<Code> {
     let keys: std::collections::BTreeSet<&Code> = criteria.iter().collect();
-    keys.into_iter().cloned().collect()
+    keys.into_iter().take(MAX_CRITERIA).cloned().collect()
+}
+
+/// The variables that a request names, each as often as it does.
+fn names<'a>(fields: &'a Map<String, Value>, found: &mut Vec<&'a str>) {
+    if let (1, Some(Value::String(name))) = (fields.len(), fields.get("$var")) {
+        return found.push(name);
+    }
+    fields.values().for_each(|value| names_in(value, found));
+}
+
+fn names_in<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => names(fields, found),
+        Value::Array(entries) => entries.iter().for_each(|entry| names_in(entry, found)),
+        _ => {}
+    }
 }
 
 /// A request with the variables in the places of `{"$var": "name"}`; the name of one that is not set.

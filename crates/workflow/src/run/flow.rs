@@ -89,6 +89,7 @@ impl Run {
     /// Gives a variable a value, and tells it where it is another one.
     pub(super) fn set_variable(&mut self, at: usize, cause: Option<u64>, name: &str, next: Value) {
         let previous = self.variables.insert(name.to_owned(), next.clone());
+        self.weigh(previous.as_ref(), &next);
         if previous.as_ref() != Some(&next) {
             let name = name.to_owned();
             self.emit(Some(at), cause, Event::VariableChanged { name, previous, next });

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::child::child_outputs;
+use super::content::too_large;
 use super::state::{Delivery, Work};
 use crate::definition::Kind;
 use crate::event::{Event, Phase};
@@ -25,7 +26,8 @@ impl Run {
 
     fn merge(&mut self, delivery: Delivery) {
         let start = Arc::clone(&self.start);
-        let Delivery { errand, outputs, digest, completed, is_verified, .. } = delivery;
+        let Delivery { errand, outputs, digest, completed, is_goal_satisfied, is_verified, .. } =
+            delivery;
         let at = errand.order.at;
         let is_attested = match start.definition.node(at).map(|node| &node.kind) {
             Some(Kind::Sub(config)) => config.is_attested(),
@@ -34,6 +36,9 @@ impl Run {
         let mapping = self.mapping(at, &errand.worker, false).clone();
         let found = mapping.iter().filter_map(|(to, from)| Some((to, outputs.get(from)?)));
         let found: Vec<(&String, &Value)> = found.collect();
+        if !self.may_take(found.iter().map(|(_, value)| *value)) {
+            return self.fail_node(at, too_large());
+        }
         if !mapping.is_empty() {
             let event = Event::Handoff {
                 phase: Phase::Harvested,
@@ -49,6 +54,10 @@ impl Run {
             }
         }
         self.standing.remove(&(at, errand.worker.clone()));
+        // A child that gave up leaves what it has. Only a critic of this run may say that it will do.
+        if !is_goal_satisfied && !is_verified {
+            self.note_withheld(&errand, "child_gave_up", "child-goal");
+        }
         let mut left = child_outputs(&errand, "completed");
         if let Some(checksum) = digest.filter(|_| is_attested) {
             let attestation = json!({"checksum": checksum, "algorithm": "sha256"});

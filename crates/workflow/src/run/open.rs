@@ -18,13 +18,16 @@ const MAX_INPUTS: usize = 1_000;
 impl Run {
     pub(super) fn new(now_ms: u64, id: RunId, start: &Start) -> Result<Self, OpenError> {
         check(start)?;
+        let variables = variables(start)?;
         Ok(Self {
             id,
             started_ms: now_ms,
             now_ms,
             length: 0,
             entries: Vec::new(),
-            variables: variables(start)?,
+            held_bytes: super::content::held(&variables),
+            copied_bytes: 0,
+            variables,
             places: vec![Place::default(); start.definition.nodes().len()],
             loops: BTreeMap::new(),
             work: Work::Idle,

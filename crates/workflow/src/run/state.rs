@@ -92,6 +92,8 @@ pub(super) struct Delivery {
     pub(super) digest: Option<String>,
     /// The place of the child's end.
     pub(super) completed: u64,
+    /// Whether the child says that its own goal was met.
+    pub(super) is_goal_satisfied: bool,
     pub(super) is_verified: bool,
     /// Whether somebody let it through.
     pub(super) is_approved: bool,

@@ -162,9 +162,12 @@ impl Run {
         let stated = success_criteria.filter(|criteria| !criteria.is_empty());
         let mut criteria = stated.unwrap_or_else(|| named.iter().map(criterion).collect());
         for key in self.standing.values().flat_map(|withheld| &withheld.criteria) {
-            match criteria.iter_mut().find(|criterion| criterion.key == key.as_str()) {
-                Some(criterion) => criterion.met = false,
-                None => criteria.push(Criterion { key: key.to_string(), met: false }),
+            let mut is_named = false;
+            for criterion in criteria.iter_mut().filter(|criterion| criterion.key == key.as_str()) {
+                (criterion.met, is_named) = (false, true);
+            }
+            if !is_named {
+                criteria.push(Criterion { key: key.to_string(), met: false });
             }
         }
         let success_criteria = Some(criteria).filter(|criteria| !criteria.is_empty());

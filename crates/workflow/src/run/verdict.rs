@@ -8,6 +8,7 @@ use super::state::{Check, Delivery, Purpose, Work};
 use super::wait::Doubt;
 use crate::child::child_id;
 use crate::decision::Decision;
+use crate::definition::{Kind, Node};
 use crate::effect::Kin;
 use crate::event::Event;
 use crate::verification::{Judgement, Verification};
@@ -18,9 +19,7 @@ impl Run {
         let at = delivery.errand.order.at;
         let start = self.start();
         let Some(spec) = start.definition.verifier_at(at) else { return self.clear(delivery) };
-        let supervisor = start.definition.graph().supervisor_of(at).map(|at| self.agent_of(at));
-        let is_own =
-            spec.agent_id == delivery.errand.worker || supervisor.as_ref() == Some(&spec.agent_id);
+        let is_own = self.acts(at, &delivery.errand.worker, &spec.agent_id);
         if is_own && !spec.allow_self_verification {
             return self.go_without_verdict(delivery, Code::slug("self_verification"));
         }
@@ -28,6 +27,16 @@ impl Run {
             return self.go_without_verdict(delivery, Code::slug("candidate_not_canonical"));
         }
         self.work = Work::ToVerify(Box::new(delivery));
+    }
+
+    /// Whether an agent has a hand in what a worker leaves: by any spelling of its name.
+    fn acts(&self, at: usize, worker: &str, agent: &str) -> bool {
+        let plain = |name: &str| name.trim().to_lowercase();
+        let nodes = self.start.definition.nodes();
+        let deciders = nodes.iter().filter(|node| matches!(node.kind, Kind::Supervisor(_)));
+        let own = nodes.get(at).and_then(|node| node.agent.clone());
+        let mut actors = deciders.map(Node::supervisor_agent).chain(own).chain([worker.to_owned()]);
+        actors.any(|actor| plain(&actor) == plain(agent))
     }
 
     pub(super) fn start_check(&mut self, delivery: Delivery) {

@@ -235,6 +235,7 @@ impl Run {
         match purpose {
             Purpose::Gate | Purpose::Questions | Purpose::Mock => self.fail_node(at, rejected()),
             Purpose::Merge(delivery) => {
+                self.note_withheld(&delivery.errand, "approval_rejected", "approved");
                 self.absorb_or_fail(&delivery.errand, "completed", rejected());
             }
             Purpose::Withheld { errand, failure } => {
@@ -270,6 +271,7 @@ impl Run {
         let failure = Failure::new(code, "nobody answered in time");
         match wait.purpose {
             Purpose::Merge(delivery) => {
+                self.note_withheld(&delivery.errand, code, "approved");
                 self.absorb_or_fail(&delivery.errand, "completed", failure);
             }
             _ => self.fail_node(at, failure),

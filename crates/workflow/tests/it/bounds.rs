@@ -46,7 +46,7 @@ fn what_is_under_way_is_stopped_and_late_answers_change_nothing() {
     rig.wait();
     assert!(matches!(rig.effects().pop(), Some(Effect::Stop { run, .. }) if run == child));
     let outputs = json!({"out": "late"}).as_object().unwrap().clone();
-    let end = probity_workflow::ChildEnd::Completed { outputs };
+    let end = probity_workflow::ChildEnd::Completed { outputs, is_goal_satisfied: true };
     let step = late.handle(START_MS + 5_000, Input::ChildEnded { child, end }).unwrap();
     assert!(step.is_last());
     let Event::CapBreached(breach) = &step.entries[0].event else { panic!("a breach") };

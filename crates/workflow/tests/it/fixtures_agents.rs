@@ -41,7 +41,6 @@ fn handoff_tells_four_steps_each_caused_by_the_one_before() {
             "node-completed supervisor",
             "node-started dispatch",
             "handoff dispatch began",
-            "node-dispatched dispatch",
         ]
     );
     let child = rig.complete_child(json!({"childOutcome": "handoff-complete"}));
@@ -50,6 +49,7 @@ fn handoff_tells_four_steps_each_caused_by_the_one_before() {
         rig.last_words(),
         [
             "handoff dispatch succeeded",
+            "node-dispatched dispatch",
             "handoff dispatch child-completed",
             "handoff dispatch harvested",
             "variable-changed dispatch parentResult=\"handoff-complete\"",
@@ -187,7 +187,10 @@ fn an_empty_conformance_supervisor_dispatches_once_and_ends() {
     assert_eq!(worker, "conformance-noop");
     rig.run.pending();
     let Some(Effect::StartChild { child, .. }) = rig.run.poll_effect() else { panic!("a child") };
-    let end = probity_workflow::ChildEnd::Completed { outputs: serde_json::Map::new() };
+    let end = probity_workflow::ChildEnd::Completed {
+        outputs: serde_json::Map::new(),
+        is_goal_satisfied: true,
+    };
     rig.give(probity_workflow::Input::ChildEnded { child, end });
     assert_eq!(decisions(&rig), ["next-worker 1", "terminate 2"]);
     assert_eq!(rig.snapshot().status, Status::Completed);

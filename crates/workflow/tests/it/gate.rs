@@ -34,7 +34,10 @@ fn criteria(rig: &Rig) -> Vec<(String, bool)> {
 fn pass_is_told_and_taken_over_in_one_step() {
     let mut rig = Rig::new(&checked_team(plan(), "ask-user"));
     rig.complete_child(json!({"out": "good"}));
-    assert_eq!(rig.last_words(), ["handoff desk succeeded", "handoff desk child-completed"]);
+    assert_eq!(
+        rig.last_words(),
+        ["handoff desk succeeded", "node-dispatched desk", "handoff desk child-completed"]
+    );
     assert_eq!(rig.variable("result"), Value::Null, "nothing is taken over unchecked");
     rig.judge_with(Judgement::Pass, &["schema-valid", "grounded"], Some(0.9));
     assert_eq!(
@@ -368,7 +371,7 @@ fn a_failed_child_is_no_success_and_not_checked() {
         let mut rig = Rig::new(&checked_team(plan(), "again"));
         rig.fail_child(was_started);
         let phases: &[&str] = if was_started {
-            &["handoff desk succeeded", "handoff desk child-failed"]
+            &["handoff desk succeeded", "node-dispatched desk", "handoff desk child-failed"]
         } else {
             &["handoff desk failed"]
         };
@@ -382,7 +385,7 @@ fn a_failed_child_is_no_success_and_not_checked() {
     let mut rig = Rig::new(&checked_team(plan(), "again"));
     let (child, _, _) = rig.child();
     rig.give(Input::ChildEnded { child, end: ChildEnd::Cancelled });
-    assert_eq!(rig.last_words()[1], "handoff desk child-cancelled");
+    assert_eq!(rig.last_words()[2], "handoff desk child-cancelled");
     assert_eq!(rig.snapshot().is_goal_satisfied, Some(false));
 }
 

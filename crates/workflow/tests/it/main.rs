@@ -15,6 +15,7 @@ mod delegation;
 mod fixtures;
 mod fixtures_agents;
 mod gate;
+mod hostile;
 mod log;
 mod pause;
 mod property;

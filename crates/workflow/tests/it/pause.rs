@@ -22,9 +22,12 @@ fn what_a_child_left_is_recorded_and_nothing_begins() {
     assert_eq!(rig.snapshot().status, Status::Paused);
     let Some(Effect::StartChild { child, .. }) = effects.first() else { panic!("a child") };
     let outputs = json!({"out": "x"}).as_object().unwrap().clone();
-    let completed = probity_workflow::ChildEnd::Completed { outputs };
+    let completed = probity_workflow::ChildEnd::Completed { outputs, is_goal_satisfied: true };
     rig.give(Input::ChildEnded { child: child.clone(), end: completed });
-    assert_eq!(rig.last_words(), ["handoff desk succeeded", "handoff desk child-completed"]);
+    assert_eq!(
+        rig.last_words(),
+        ["handoff desk succeeded", "node-dispatched desk", "handoff desk child-completed"]
+    );
     assert_eq!(rig.effects(), [], "no critic is asked");
     resume(&mut rig);
     let (verification, candidate) = rig.check();
@@ -59,7 +62,10 @@ fn the_next_worker_waits_as_well() {
     let effects = rig.effects();
     pause(&mut rig);
     let Some(Effect::StartChild { child, .. }) = effects.first() else { panic!("a child") };
-    let completed = probity_workflow::ChildEnd::Completed { outputs: serde_json::Map::new() };
+    let completed = probity_workflow::ChildEnd::Completed {
+        outputs: serde_json::Map::new(),
+        is_goal_satisfied: true,
+    };
     rig.give(Input::ChildEnded { child: child.clone(), end: completed });
     assert_eq!(rig.effects(), []);
     rig.assert_sound();

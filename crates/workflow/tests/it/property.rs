@@ -101,9 +101,10 @@ fn answer(rig: &Rig, draw: u16) -> Input {
             let end = match draw % 8 {
                 0 => ChildEnd::Cancelled,
                 1 => ChildEnd::Failed { error: failure("broke"), was_started: draw % 16 == 1 },
-                n => {
-                    ChildEnd::Completed { outputs: json!({"out": n}).as_object().unwrap().clone() }
-                }
+                n => ChildEnd::Completed {
+                    outputs: json!({"out": n}).as_object().unwrap().clone(),
+                    is_goal_satisfied: true,
+                },
             };
             Input::ChildEnded { child, end }
         }
@@ -148,7 +149,7 @@ fn resolved(rig: &Rig, draw: u16) -> Input {
         let questions = interrupt.data["questions"].as_array().unwrap();
         questions.iter().map(|q| (q["id"].as_str().unwrap().to_owned(), json!(word))).collect()
     };
-    Input::Resolve { node, value, by: "ada".to_owned() }
+    Input::Resolve { node, value, by: "ada".to_owned(), interrupt: None }
 }
 
 /// A pause, a resume, a cancel, a late child: now and then, in between.

@@ -98,7 +98,10 @@ impl Rig {
     pub(crate) fn complete_child(&mut self, outputs: Value) -> RunId {
         let (child, _, _) = self.child();
         let Value::Object(outputs) = outputs else { panic!("outputs are an object") };
-        self.give(Input::ChildEnded { child: child.clone(), end: ChildEnd::Completed { outputs } });
+        self.give(Input::ChildEnded {
+            child: child.clone(),
+            end: ChildEnd::Completed { outputs, is_goal_satisfied: true },
+        });
         child
     }
 
@@ -147,7 +150,12 @@ impl Rig {
         value: Value,
         by: &str,
     ) -> Result<(), Refusal> {
-        self.try_give(Input::Resolve { node: node.to_owned(), value, by: by.to_owned() })
+        self.try_give(Input::Resolve {
+            node: node.to_owned(),
+            value,
+            by: by.to_owned(),
+            interrupt: None,
+        })
     }
 
     /// The next time that the run waits for comes.

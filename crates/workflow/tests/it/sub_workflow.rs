@@ -48,7 +48,7 @@ fn what_a_child_leaves_is_taken_over() {
     assert_eq!(Value::Object(inputs.clone()), json!({"in": "s"}));
     assert_eq!(rig.snapshot().status, Status::Running);
     let outputs_left = json!({"out": "new", "else": 1}).as_object().unwrap().clone();
-    let end = ChildEnd::Completed { outputs: outputs_left };
+    let end = ChildEnd::Completed { outputs: outputs_left, is_goal_satisfied: true };
     rig.give(Input::ChildEnded { child: child.clone(), end });
     assert_eq!(rig.variable("result"), "new");
     assert_eq!(rig.snapshot().status, Status::Completed);

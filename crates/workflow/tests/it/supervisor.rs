@@ -21,11 +21,11 @@ fn workers_are_asked_one_after_the_other_each_with_its_own_mapping() {
     rig.run.pending();
     assert!(rig.run.poll_effect().is_some());
     let child = rig.entries().iter().find_map(|entry| match &entry.event {
-        Event::NodeDispatched { child, .. } => Some(child.clone()),
+        Event::Handoff { child, .. } => child.clone(),
         _ => None,
     });
     let outputs = json!({"out": "r1", "else": 1}).as_object().unwrap().clone();
-    let completed = probity_workflow::ChildEnd::Completed { outputs };
+    let completed = probity_workflow::ChildEnd::Completed { outputs, is_goal_satisfied: true };
     rig.give(Input::ChildEnded { child: child.unwrap(), end: completed });
     assert_eq!(rig.variable("result"), "r1");
     assert_eq!(rig.count("supervisor-decided"), 1, "one decision, two workers");
@@ -128,7 +128,7 @@ fn that_a_child_is_under_way_may_be_told_once() {
     let mut rig = Rig::new(&team(json!([next(&["a"]), end()])));
     let (child, _, _) = rig.child();
     rig.give(Input::ChildStarted { child: child.clone() });
-    assert_eq!(rig.last_words(), ["handoff desk succeeded"]);
+    assert_eq!(rig.last_words(), ["handoff desk succeeded", "node-dispatched desk"]);
     let again = Input::ChildStarted { child: child.clone() };
     assert_eq!(rig.try_give(again).unwrap_err().code(), "stale_answer");
     let end = probity_workflow::ChildEnd::Cancelled;
