@@ -52,6 +52,10 @@ impl Limits {
     }
 }
 
+/// Secrets of Probity's own server. No child inherits them: with one of them a delegate could answer in
+/// the name of those who watch it.
+pub const OWN_SECRETS: [&str; 2] = ["PROBITY_API_KEY", "PROBITY_TOKEN_SECRET"];
+
 /// One command to run.
 #[derive(Debug, Clone)]
 pub struct Spawn {
@@ -132,8 +136,8 @@ impl Spawn {
         }
     }
 
-    /// Passes the caller's whole environment on, secrets included. For delegates, which need the
-    /// user's credentials; not for checks.
+    /// Passes the caller's whole environment on, the user's secrets included, but for
+    /// [`OWN_SECRETS`]. For delegates, which need the user's credentials; not for checks.
     #[must_use]
     pub const fn inherit_env(mut self) -> Self {
         self.inherit_env = true;
@@ -259,6 +263,9 @@ impl Spawn {
             command.env_clear();
             let kept = CLEAN_ENV.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.envs(kept);
+        }
+        for name in OWN_SECRETS {
+            command.env_remove(name);
         }
         command.envs(&self.env);
         if let Some(dir) = &self.cwd {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{CREATED, HONEST, LIAR, REPENTANT, World};
+use crate::world::{CREATED, HONEST, LIAR, REPENTANT, Ran, World};
 
 #[test]
 fn a_liar_is_told_three_times_and_exhausted() {
@@ -223,4 +223,18 @@ fn verify_refuses_checks_that_compare_with_before_the_work() {
     world.write("claim.json", "{\"foo\": 1}");
     let ran = world.probity(["verify", "--result", "claim.json", "--json"]);
     assert_eq!((ran.code, ran.error_code()), (64, "usage".to_owned()), "{ran:?}");
+}
+
+/// With the key of the server a delegate could answer in the name of those who watch it.
+#[test]
+fn a_delegate_has_the_users_environment_without_the_keys_of_the_server() {
+    let world = World::new();
+    let line = "env > seen.txt; echo hello > out.txt";
+    let args = ["run", "write hello to out.txt", "--expect", CREATED, "--", "sh", "-c", line];
+    let mut command = world.command(args);
+    command.env("PROBITY_API_KEY", "canary-key").env("PROBITY_TOKEN_SECRET", "canary-secret");
+    let ran: Ran = command.env("OF_THE_USER", "kept").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let seen = world.read("seen.txt");
+    assert!(seen.contains("OF_THE_USER=kept") && !seen.contains("canary"), "{seen}");
 }
