@@ -26,6 +26,7 @@ pub struct JobPlanner {
     recorded: RecordedPlanner,
     programs: Arc<Programs>,
     store: Option<StoreUrl>,
+    takes_mocks: bool,
 }
 
 impl JobPlanner {
@@ -34,13 +35,20 @@ impl JobPlanner {
     pub fn new(engine: Engine, programs: Programs) -> Self {
         let programs = Programs { are_of_worker: true, ..programs };
         let recorded = RecordedPlanner::new(engine, programs.clone());
-        Self { recorded, programs: Arc::new(programs), store: None }
+        Self { recorded, programs: Arc::new(programs), store: None, takes_mocks: false }
     }
 
     /// As this planner, for jobs whose workspace may hold the store that they are kept in.
     #[must_use]
     pub fn beside(self, store: StoreUrl) -> Self {
         Self { store: Some(store), ..self }
+    }
+
+    /// As this planner, for a host that offers the seams of a conformance suite: a critic may be told what
+    /// to say. Otherwise whoever registers a definition could let everything through.
+    #[must_use]
+    pub fn with_mocks(self, takes_mocks: bool) -> Self {
+        Self { takes_mocks, ..self }
     }
 
     async fn delegation(&self, run: &RunId, request: Value) -> Result<Plan, PlanError> {
@@ -86,6 +94,12 @@ impl Planner for JobPlanner {
             .map_err(|error| never("request_parse", &error))?;
         let mut plan = match job {
             Job::Delegate { request } => self.delegation(run, request).await?,
+            Job::Verify { mock: Some(_), .. } if !self.takes_mocks => {
+                return Err(never(
+                    "mock_refused",
+                    &"verdicts are mocked only on a host with `--conformance-seams`",
+                ));
+            }
             Job::Verify { candidate, spec, mock, .. } => {
                 self.verification(run, candidate, spec, mock).await?
             }

@@ -44,7 +44,7 @@ pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, Cl
     let store = url.open_shared().await?;
     let signals =
         Signals::new().map_err(|source| CliError::Io { what: "listen to signals", source })?;
-    let planner = planner(&store, programs, url.clone());
+    let planner = planner(&store, programs, url.clone(), args.conformance_seams);
     let conductor = conductor(&store, &planner);
     definitions::register(&conductor, definitions)?;
     let host = host(args, keys, token_secret, &conductor, &store)?;

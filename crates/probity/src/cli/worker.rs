@@ -51,7 +51,7 @@ pub(super) async fn worker(args: &WorkerArgs, programs: Programs) -> Result<u8, 
     listen(signals, drain.clone(), stop.clone());
     announce(args, &url, &options, store.lease_ttl())?;
     let watch = Arc::new(Told::new(args.json));
-    let planner = planner(&store, programs, url);
+    let planner = planner(&store, programs, url, false);
     let worker = Worker::new(Arc::clone(&store), Arc::new(SystemClock), planner, options);
     let tally = work(&worker, args, &watch, &drain, &stop).await;
     summary(&tally, args.json)?;
@@ -63,9 +63,10 @@ pub(super) fn planner(
     store: &Arc<dyn WorkStore>,
     programs: Programs,
     url: StoreUrl,
+    takes_mocks: bool,
 ) -> Arc<JobPlanner> {
     let fleet = Fleet::new(Arc::clone(store), Arc::new(SystemClock));
-    Arc::new(JobPlanner::new(fleet.engine().clone(), programs).beside(url))
+    Arc::new(JobPlanner::new(fleet.engine().clone(), programs).beside(url).with_mocks(takes_mocks))
 }
 
 async fn work(
