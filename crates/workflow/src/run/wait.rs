@@ -282,7 +282,7 @@ impl Run {
 /// As a log gives it back: canonical JSON writes `1.0` as `1`, and what happened must read the same.
 fn as_recorded(data: Value) -> Map<String, Value> {
     let text = probity_record::canonical::jcs(&data).ok();
-    let read = text.and_then(|text| serde_json::from_slice(&text).ok());
+    let read = text.and_then(|text| probity_record::read_step(&text).ok());
     match read.unwrap_or(data) {
         Value::Object(data) => data,
         _ => Map::new(),

@@ -6,7 +6,8 @@ use probity_workflow::{
 use serde_json::{Map, Value, json};
 
 use crate::rig::{
-    Rig, checked_team, code, definition, end, next, node, run_id, start, team, variable,
+    Rig, as_recorded, checked_team, code, definition, end, next, node, run_id, start, team,
+    variable,
 };
 
 const DIGEST: &str = "cf671ee8b10d052ca89d09309f6d1f758acc09afc189d3db1f573dac86112cbb";
@@ -212,8 +213,7 @@ fn a_log_is_compared_by_how_it_is_spelled() {
     let definition = Definition::parse(&definition("w", nodes, &[])).unwrap();
     let begins = start(&team(json!([end()])), json!({"n": 2.0}));
     let (_, step) = Run::open(1, run_id(), Start { definition, ..begins }).unwrap();
-    let text = probity_record::canonical::jcs(&step).unwrap();
-    let read: probity_workflow::Step = serde_json::from_slice(&text).unwrap();
+    let read = as_recorded(&step);
     let entries = step.entries.clone();
     // The events of a machine that held `2.0`, the input of one that read `2`.
     let mixed = probity_workflow::Step { entries, ..read };

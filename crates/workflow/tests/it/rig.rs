@@ -209,9 +209,10 @@ impl Rig {
     }
 }
 
-/// As a log keeps it: canonical JSON (RFC 8785).
-fn as_recorded<T: Serialize + DeserializeOwned>(value: &T) -> T {
-    serde_json::from_slice(&probity_record::canonical::jcs(value).unwrap()).unwrap()
+/// As a log keeps it and reads it: canonical JSON (RFC 8785), its numbers doubles.
+pub(crate) fn as_recorded<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let text = probity_record::canonical::jcs(value).unwrap();
+    serde_json::from_value(probity_record::read_step(&text).unwrap()).unwrap()
 }
 
 pub(crate) fn failure(word: &str) -> Failure {
