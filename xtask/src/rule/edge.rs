@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 33] = [
+const EDGES: [(&str, &[&str]); 35] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -30,9 +30,21 @@ const EDGES: [(&str, &[&str]); 33] = [
     ("probity-conductor", &["core", "record", "workflow", "store", "engine", "worker"]),
     (
         "probity-host",
-        &["core", "record", "workflow", "store", "egress", "engine", "worker", "conductor"],
+        &[
+            "core",
+            "record",
+            "workflow",
+            "store",
+            "egress",
+            "engine",
+            "worker",
+            "conductor",
+            "projection",
+        ],
     ),
     ("probity-conformance", &["record"]),
+    ("probity-telemetry", &["core", "record", "engine", "workflow"]),
+    ("probity-harness", &["core"]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
@@ -73,6 +85,8 @@ const EDGES: [(&str, &[&str]); 33] = [
             "conductor",
             "host",
             "conformance",
+            "telemetry",
+            "harness",
         ],
     ),
     (

@@ -1,0 +1,1 @@
+//! Hooks of coding agents: their events, their answers, their settings.

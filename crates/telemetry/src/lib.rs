@@ -1,0 +1,1 @@
+//! Traces, metrics and logs of delegations, over OpenTelemetry.
