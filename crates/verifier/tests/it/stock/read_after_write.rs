@@ -53,7 +53,8 @@ fn a_flag_that_never_becomes_true_is_sent_back_when_time_is_up() {
         format!("`http:http://{}/flags/a`: `enabled` must be true, got false", server.address);
     assert_eq!(verdict.reason, reason);
     assert!(server.asked().len() > 2, "{:?}", server.asked());
-    assert_eq!(verdict.evidence.len(), 1);
+    // What it found; and that the last read was cut off, where the time ended within it.
+    assert!((1..=2).contains(&verdict.evidence.len()), "{:?}", verdict.evidence);
     assert!(!format!("{verdict:?}").contains("s3cr3t"));
 }
 
