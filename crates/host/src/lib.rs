@@ -21,6 +21,7 @@ mod host;
 mod idempotency;
 mod ids;
 mod keys;
+mod leftover;
 mod route;
 mod runs;
 mod schema;

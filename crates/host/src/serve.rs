@@ -1,10 +1,12 @@
 //! Connections: taken, bounded, ended.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::http::{HeaderValue, header};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::millis;
 use crate::dispatch;
 use crate::host::Host;
+use crate::leftover::{Left, close};
 use crate::webhook;
 
 /// How long no connection is taken after one could not be, in milliseconds.
@@ -80,23 +83,34 @@ async fn connection(host: Arc<Host>, socket: TcpStream, shutdown: CancellationTo
     // Without it the small pieces of a stream wait for each other; slow, and right still.
     let _ = socket.set_nodelay(true);
     let limits = host.config.limits;
+    let left = Left::default();
+    let watched = left.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let host = Arc::clone(&host);
-        async move { Ok::<_, Infallible>(dispatch::answer(host, request.map(Body::new)).await) }
+        let (host, left) = (Arc::clone(&host), watched.clone());
+        Box::pin(async move {
+            let request = request.map(|body| Body::new(left.watch(body)));
+            let mut response = dispatch::answer(host, request).await;
+            if left.is_left() {
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
+            Ok::<_, Infallible>(response)
+        })
     });
-    let served = http1::Builder::new()
+    let mut served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(millis(limits.head_timeout_ms))
         .max_buf_size(limits.max_head_bytes.max(8 * 1024))
         .serve_connection(TokioIo::new(socket), service);
-    let mut served = std::pin::pin!(served);
     // A connection that breaks is its caller's business.
     let _ = tokio::select! {
         biased;
         () = shutdown.cancelled() => {
-            served.as_mut().graceful_shutdown();
-            served.await
+            std::pin::Pin::new(&mut served).graceful_shutdown();
+            poll_fn(|cx| served.poll_without_shutdown(cx)).await
         }
-        ended = &mut served => ended,
+        ended = poll_fn(|cx| served.poll_without_shutdown(cx)) => ended,
     };
+    let socket = served.into_parts().io.into_inner();
+    close(socket, left.is_left()).await;
 }

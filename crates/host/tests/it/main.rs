@@ -19,6 +19,7 @@ mod guard;
 mod hooks;
 mod idempotent;
 mod keys;
+mod leftover;
 mod lifecycle;
 mod reasons;
 mod requests;
