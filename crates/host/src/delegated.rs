@@ -66,10 +66,10 @@ pub trait Delegated: Send + Sync + 'static {
         max: usize,
     ) -> Result<Option<Vec<Record>>, Failure>;
 
-    /// Waits until a run has more than so many records, or its end, or until the time is over.
+    /// Waits until a run has more than so many records, or until the time is over.
     ///
     /// # Errors
-    /// The store does not say.
+    /// The store does not say, or the run has ended with no more than those.
     async fn wait(&self, run: &RunId, len: u64, timeout: Duration) -> Result<(), Failure>;
 
     /// Asks a run to stop. False where it has ended, or was asked before.

@@ -195,8 +195,12 @@ impl Delegated for FleetDelegated {
     }
 
     async fn wait(&self, run: &RunId, len: u64, timeout: Duration) -> Result<(), Failure> {
-        self.store().wait_beyond(run, len, timeout).await?;
-        Ok(())
+        let state = self.store().wait_beyond(run, len, timeout).await?;
+        // Whoever asks again and again would not wait at all.
+        match state.sealed && state.len <= len {
+            true => Err(Failure::new(Reason::RunTerminal, "the log has ended before that")),
+            false => Ok(()),
+        }
     }
 
     async fn cancel(&self, run: &RunId, by: &str, reason: &str) -> Result<bool, Failure> {

@@ -35,6 +35,12 @@ async fn a_delegation_is_submitted_driven_and_told_to_its_seal() {
     let behind = behind.header("last-event-id", "2").send().await.unwrap().text().await.unwrap();
     let ids: Vec<&str> = behind.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     assert_eq!((ids[0], ids.len()), ("3", events.len() - 3));
+    // Behind the end nothing is told, and nobody is kept: neither at the seal nor far beyond it.
+    for last in [events.len() - 1, events.len() + 100] {
+        let beyond = desk.ask(crate::desk::ALL, Method::GET, &place(&run, "/events"));
+        let beyond = beyond.header("last-event-id", last.to_string()).send().await.unwrap();
+        assert!(!beyond.text().await.unwrap().contains("data:"), "{last}");
+    }
     let rest = desk.get(&place(&run, "/events?from=3")).await.json;
     assert_eq!(rest["events"].as_array().unwrap(), &events[3..]);
 }
