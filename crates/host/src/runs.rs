@@ -196,6 +196,8 @@ impl From<ConductError> for Failure {
                 Refusal::NodeUnknown { .. } => Self::new(Reason::NotFound, message),
                 Refusal::NotWaiting { .. } => Self::new(Reason::NotWaiting, message),
                 Refusal::Answer { .. } => Self::new(Reason::Validation, message),
+                Refusal::Superseded { .. } => Self::new(Reason::InterruptExpired, message),
+                Refusal::NotApprover { .. } => Self::new(Reason::Forbidden, message),
                 Refusal::Paused => Self::new(Reason::RunPaused, message),
                 Refusal::NotPaused => Self::new(Reason::RunNotPaused, message),
                 _ => Self::new(Reason::Internal, "the run does not take that"),

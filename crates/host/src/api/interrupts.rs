@@ -96,7 +96,13 @@ async fn resolve(call: Call) -> Result<Response, Failure> {
     let value = Resume::parse(&call.json()?)?.value;
     let run = call.run()?;
     let by = call.caller()?.principal.clone();
-    resolved(&call, &run, call.param("nodeId").to_owned(), value, by).await
+    // Whatever the node waits for now: who names a node means that.
+    resolved(
+        &call,
+        &run,
+        Input::Resolve { node: call.param("nodeId").to_owned(), value, by, interrupt: None },
+    )
+    .await
 }
 
 async fn read_token(call: Call) -> Result<Response, Failure> {
@@ -109,7 +115,9 @@ async fn resolve_token(call: Call) -> Result<Response, Failure> {
     let (grant, run, snapshot) = granted(&call).await?;
     waiting(&grant, &snapshot)?;
     let value = Resume::parse(&call.json()?)?.value;
-    resolved(&call, &run, grant.node, value, format!("token:{}", grant.principal)).await
+    // That wait and no later one of the same node, though it were asked between the look and the answer.
+    let (by, interrupt) = (format!("token:{}", grant.principal), Some(grant.interrupt));
+    resolved(&call, &run, Input::Resolve { node: grant.node, value, by, interrupt }).await
 }
 
 /// What a token grants, as long as it holds.
@@ -136,14 +144,11 @@ fn waiting<'a>(grant: &Grant, snapshot: &'a Snapshot) -> Result<(&'a str, &'a In
     })
 }
 
-async fn resolved(
-    call: &Call,
-    run: &RunId,
-    node: String,
-    value: Value,
-    by: String,
-) -> Result<Response, Failure> {
-    let input = Input::Resolve { node: node.clone(), value, by, interrupt: None };
+async fn resolved(call: &Call, run: &RunId, input: Input) -> Result<Response, Failure> {
+    let node = match &input {
+        Input::Resolve { node, .. } => node.clone(),
+        _ => String::new(),
+    };
     match call.host.runs.tell(run, input).await {
         Ok(snapshot) => {
             let status = status_word(snapshot.status);

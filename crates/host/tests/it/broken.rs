@@ -7,8 +7,11 @@ use async_trait::async_trait;
 use probity_conductor::{Begun, ConductError, DefinitionDiffers, Fork, Page};
 use probity_core::RunId;
 use probity_engine::SystemClock;
-use probity_host::{Follow, Host, HostConfig, Runs, SystemIds, run_id, serve};
-use probity_workflow::{Definition, Entry, Event, Input, Owner, Snapshot, Start, Status};
+use probity_host::{Follow, Grant, Host, HostConfig, Runs, SystemIds, run_id, serve};
+use probity_workflow::{
+    Definition, Entry, Event, Input, Interrupt, InterruptKind, Owner, Refusal, Snapshot, Start,
+    Status,
+};
 use reqwest::{Client, RequestBuilder};
 use serde_json::Map;
 use tokio::net::TcpListener;
@@ -25,6 +28,8 @@ enum Break {
     Stop,
     /// Every replay comes to another refusal.
     Refuse,
+    /// What was waited for when somebody looked is over when somebody answers: the node waits anew.
+    Supersede,
 }
 
 struct Broken(Break);
@@ -34,7 +39,7 @@ impl Broken {
         match self.0 {
             Break::Panic => unreachable!("a secret of the host"),
             Break::Hang => std::future::pending().await,
-            Break::Stop | Break::Refuse => Err(ConductError::Stopping),
+            Break::Stop | Break::Refuse | Break::Supersede => Err(ConductError::Stopping),
         }
     }
 }
@@ -53,12 +58,30 @@ impl Runs for Broken {
         self.ask().await
     }
 
-    async fn tell(&self, _: &RunId, _: Input) -> Result<Snapshot, ConductError> {
-        self.ask().await
+    async fn tell(&self, run: &RunId, input: Input) -> Result<Snapshot, ConductError> {
+        match (self.0, input) {
+            (Break::Supersede, Input::Resolve { interrupt: Some(interrupt), .. }) => {
+                assert_eq!(interrupt, "first");
+                Err(ConductError::Refused(Refusal::Superseded { interrupt }))
+            }
+            (Break::Supersede, _) => Ok(failed(run)),
+            _ => self.ask().await,
+        }
     }
 
-    async fn snapshot(&self, _: &RunId) -> Result<Option<Snapshot>, ConductError> {
-        self.ask().await
+    async fn snapshot(&self, run: &RunId) -> Result<Option<Snapshot>, ConductError> {
+        if !matches!(self.0, Break::Supersede) {
+            return self.ask().await;
+        }
+        let interrupt = Interrupt {
+            id: "first".to_owned(),
+            kind: InterruptKind::Approval,
+            key: String::new(),
+            timeout_ms: None,
+            resume_schema: None,
+            data: Map::new(),
+        };
+        Ok(Some(Snapshot { interrupts: vec![("gate".to_owned(), interrupt)], ..failed(run) }))
     }
 
     async fn start(&self, _: &RunId) -> Result<Option<Start>, ConductError> {
@@ -192,4 +215,24 @@ async fn a_replay_that_parts_at_a_refusal_is_told_where() {
             assert_eq!(answer.json["details"]["atSequence"], 7);
         }
     }
+}
+
+#[tokio::test]
+async fn a_token_never_answers_a_later_question_of_its_node() {
+    let run = run_id("acme", 1);
+    let grant = Grant {
+        run: run.to_string(),
+        node: "gate".to_owned(),
+        interrupt: "first".to_owned(),
+        principal: "ada".to_owned(),
+        expires_ms: u64::MAX,
+    };
+    let accept = |client: Client, url| client.post(url).body("{\"resumeValue\": \"accept\"}");
+    let path = format!("/v1/interrupts/{}", grant.sign(&[7; 32]));
+    let late = asked(config(), Break::Supersede, &path, accept).await;
+    late.is_failure(410, "interrupt_expired");
+    // Who names the node means whatever it waits for.
+    let path = format!("/v1/runs/{run}/interrupts/gate");
+    let answer = asked(config(), Break::Supersede, &path, accept).await;
+    assert_eq!(answer.status, 200, "{}", answer.json);
 }

@@ -124,3 +124,25 @@ async fn a_token_runs_out() {
     face.get(&format!("/v1/runs/{run}/events/poll?lastSequence=99&timeout=1")).await;
     done(face.bare(Method::GET, &url)).await.is_failure(410, "interrupt_expired");
 }
+
+#[tokio::test]
+async fn whoever_was_not_asked_may_not_answer() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
+    definition["id"] = json!("asked");
+    for node in definition["nodes"].as_array_mut().unwrap() {
+        if node["id"] == "gate" {
+            node["config"]["approversList"] = json!(["grace"]);
+        }
+    }
+    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    let run = face.begin("asked").await;
+    face.to_wait(&run).await;
+    let path = format!("/v1/runs/{run}/interrupts/gate");
+    face.post(&path, &json!({"resumeValue": "accept"})).await.is_failure(403, "forbidden");
+    let list = face.get(&format!("/v1/runs/{run}/interrupts")).await;
+    let url = list.json["interrupts"][0]["url"].as_str().unwrap().to_owned();
+    let token = done(face.bare(Method::POST, &url).body("{\"resumeValue\": \"accept\"}")).await;
+    token.is_failure(403, "forbidden");
+    assert_eq!(face.snapshot(&run).await["status"], "waiting-approval");
+}
