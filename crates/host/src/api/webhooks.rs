@@ -22,7 +22,7 @@ pub(super) const REGISTER: Route = Route {
     method: Method::POST,
     paths: &["/v1/webhooks"],
     access: Access::Key(Scope::WebhooksManage),
-    summary: "Has events sent to a URL, signed. The secret is told once.",
+    summary: "Has events sent to a URL, signed. A secret that is drawn here is told once.",
     takes: Some("Webhook"),
     gives: &[(201, Some("WebhookCreated"))],
     query: &[],
@@ -65,11 +65,16 @@ async fn register(call: Call) -> Result<Response, Failure> {
         Failure::new(Reason::WebhookUrlRejected, format!("nothing is sent to that URL: {error}"))
     })?;
     let id = tenant::run_id(&tenant, uuid_v7(&*host.ids, host.now_ms())).to_string();
-    let secret = wanted.secret.unwrap_or_else(|| hex::encode(host.ids.draw()));
+    // Who gave its secret has it: only one that was drawn here is told, this once.
+    let drawn = wanted.secret.is_none().then(|| hex::encode(host.ids.draw()));
+    let secret = wanted.secret.or_else(|| drawn.clone()).unwrap_or_default();
     let events = if is_all { BTreeSet::new() } else { wanted.events.into_iter().collect() };
-    let subscription = Wanted { tenant, url: wanted.url, events, secret: secret.clone() };
+    let subscription = Wanted { tenant, url: wanted.url, events, secret };
     host.webhooks.add(host, &id, subscription)?;
-    let body = json!({"webhookId": id, "subscriptionId": id, "secret": secret});
+    let mut body = json!({"webhookId": id, "subscriptionId": id});
+    if let (Some(drawn), Some(members)) = (drawn, body.as_object_mut()) {
+        members.insert("secret".to_owned(), drawn.into());
+    }
     Ok(answer(StatusCode::CREATED, &body))
 }
 

@@ -56,6 +56,7 @@ async fn events_are_sent_in_order_and_signed() {
     let answer = face.post("/v1/webhooks", &json!({"url": url, "secret": "hush"})).await;
     assert_eq!(answer.status, 201, "{}", answer.json);
     holds("WebhookCreated", &answer.json);
+    assert!(answer.json.get("secret").is_none() && !answer.json.to_string().contains("hush"));
     let run = face.begin("conformance-noop").await;
     let events = face.to_end(&run).await;
     for event in &events {
