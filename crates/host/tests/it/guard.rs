@@ -173,3 +173,35 @@ async fn a_body_that_does_not_come_is_told_so() {
     socket.read_to_string(&mut text).await.unwrap();
     assert!(text.starts_with("HTTP/1.1 408"), "{text}");
 }
+
+#[tokio::test]
+async fn a_key_that_stands_twice_and_a_body_too_deep_are_refused_everywhere() {
+    let face = Face::new().await;
+    let run = face.begin("conformance-approval").await;
+    face.to_wait(&run).await;
+    let list = face.get(&format!("/v1/runs/{run}/interrupts")).await;
+    let token = list.json["interrupts"][0]["url"].as_str().unwrap().to_owned();
+    let deep = format!("{{\"nodes\":{}{}}}", "[".repeat(5_000), "]".repeat(5_000));
+    for path in [
+        "/v1/workflows".to_owned(),
+        "/v1/runs".to_owned(),
+        "/v1/runs:bulk-cancel".to_owned(),
+        "/v1/webhooks".to_owned(),
+        format!("/v1/runs/{run}/cancel"),
+        format!("/v1/runs/{run}:pause"),
+        format!("/v1/runs/{run}:resume"),
+        format!("/v1/runs/{run}:fork"),
+        format!("/v1/runs/{run}/interrupts/gate"),
+        token,
+        "/v1/host/sample/agents/verify-run".to_owned(),
+    ] {
+        // The second one would say something else than the first: who reads which, nobody knows.
+        let body = "{\"reason\":{\"twice\":1,\"twice\":2}}";
+        let answer = done(face.ask(Method::POST, &path).body(body)).await;
+        answer.is_failure(400, "validation_error");
+        assert!(answer.json["message"].as_str().unwrap().contains("`twice`"), "{path}");
+        let answer = done(face.ask(Method::POST, &path).body(deep.clone())).await;
+        answer.is_failure(400, "validation_error");
+    }
+    assert_eq!(face.snapshot(&run).await["status"], "waiting-approval");
+}
