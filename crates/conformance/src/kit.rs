@@ -127,7 +127,7 @@ async fn run_one(scenario: Scenario, shared: Arc<Shared>) -> Outcome {
     let started = Instant::now();
     let options = shared.options();
     let (limit_ms, is_strict) = (options.scenario_timeout_ms, options.is_strict);
-    let mut probe = Probe::new(Arc::clone(&shared), scenario.id);
+    let mut probe = Probe::new(Arc::clone(&shared), &scenario);
     let missing = shared.missing(&scenario).await;
     let disposition = if let Some(reason) = missing {
         crate::probe::Stop::Skipped { reason }.into_disposition(is_strict)

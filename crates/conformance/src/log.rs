@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// The events of a run, in order.
 #[derive(Debug, Clone, Default)]
@@ -126,6 +128,12 @@ impl Event {
 
     pub(crate) fn sequence(&self) -> u64 {
         self.json.get("sequence").and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// When, in milliseconds since the Unix epoch.
+    pub(crate) fn at_ms(&self) -> Option<i128> {
+        let at = OffsetDateTime::parse(self.member("timestamp"), &Rfc3339).ok()?;
+        Some(at.unix_timestamp_nanos() / 1_000_000)
     }
 
     pub(crate) fn payload(&self) -> &Value {

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::http::{Answer, Ask, Stream, excerpt};
 use crate::report::Disposition;
+use crate::scenario::{Need, Scenario};
 use crate::schema::Schema;
 
 pub(crate) use run::{child_values, resolving};
@@ -29,6 +30,7 @@ pub(crate) enum Stop {
 pub(crate) struct Probe {
     shared: Arc<Shared>,
     id: &'static str,
+    needs: &'static [Need],
     step: String,
     assertions: u64,
     events: u64,
@@ -36,8 +38,14 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    pub(crate) fn new(shared: Arc<Shared>, id: &'static str) -> Self {
-        Self { shared, id, step: "begin".to_owned(), assertions: 0, events: 0, names: 0 }
+    pub(crate) fn new(shared: Arc<Shared>, scenario: &Scenario) -> Self {
+        let (id, needs) = (scenario.id, scenario.needs);
+        Self { shared, id, needs, step: "begin".to_owned(), assertions: 0, events: 0, names: 0 }
+    }
+
+    /// Whether the scenario said that it needs this.
+    pub(crate) fn needs(&self, need: &Need) -> bool {
+        self.needs.contains(need)
     }
 
     pub(crate) const fn counted(&self) -> (u64, u64) {

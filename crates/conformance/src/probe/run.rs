@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{Probe, Stop};
 use crate::http::{Answer, Ask};
 use crate::log::Log;
+use crate::scenario::Need;
 use crate::schema::Schema;
 
 /// Between two looks at a run: first and last.
@@ -19,8 +20,19 @@ const ENDED: [&str; 3] = ["completed", "failed", "cancelled"];
 const STILL: [&str; 4] = ["waiting-approval", "waiting-input", "waiting-external", "paused"];
 
 impl Probe {
-    /// Begins a run. `extra` is whatever its creation holds beside the workflow.
-    pub(crate) async fn create(&mut self, workflow: &str, extra: Value) -> Result<String, Stop> {
+    /// Begins a run. `extra` is whatever its creation holds beside the workflow. A scenario names what it
+    /// runs: otherwise it would hold or not by which other scenario had the host take the workflow in.
+    pub(crate) async fn create(
+        &mut self,
+        workflow: &'static str,
+        extra: Value,
+    ) -> Result<String, Stop> {
+        if !self.needs(&Need::Fixture(workflow)) {
+            return Err(self.failed(
+                format!("the scenario to say that it needs {workflow}"),
+                "it does not: a fault of the kit, not of the host",
+            ));
+        }
         let mut body = Map::from_iter([("workflowId".to_owned(), json!(workflow))]);
         body.extend(extra.as_object().cloned().unwrap_or_default());
         let ask = Ask::post("/v1/runs", &Value::Object(body));
@@ -62,7 +74,7 @@ impl Probe {
     /// Begins a run, waits for that status and reads its log.
     pub(crate) async fn run(
         &mut self,
-        workflow: &str,
+        workflow: &'static str,
         extra: Value,
         status: &str,
     ) -> Result<(Value, Log), Stop> {

@@ -47,11 +47,26 @@ pub(super) const TABLE: &[Scenario] = &[
         [Need::Fixture("conformance-delay"), Need::Route("/v1/runs/{id}:pause")],
         pause_resume
     ),
+    scenario!(
+        "core/pause-waiting",
+        Core,
+        "a run that was paused while it waited for somebody goes on with the answer",
+        "openwop v1: POST /v1/runs/{id}:pause, :resume",
+        [Need::Fixture("conformance-approval"), Need::Route("/v1/runs/{id}:pause")],
+        pause_waiting
+    ),
 ];
+
+/// Longer than any scenario may take: only what the scenario does ends such a run.
+const LONG_MS: u64 = 300_000;
+
+fn long() -> Value {
+    json!({"inputs": {"delayMs": LONG_MS}})
+}
 
 async fn cancel(p: &mut Probe) -> Result<(), Stop> {
     p.step("begin a run that waits");
-    let run = p.create("conformance-cancellable", json!({})).await?;
+    let run = p.create("conformance-cancellable", long()).await?;
     p.step("cancel it");
     let answer = p.cancel(&run).await?;
     let status = answer.get("status").and_then(Value::as_str).unwrap_or_default();
@@ -80,7 +95,7 @@ async fn cancel_ended(p: &mut Probe) -> Result<(), Stop> {
 
 async fn cancel_twice(p: &mut Probe) -> Result<(), Stop> {
     p.step("begin a run that waits");
-    let run = p.create("conformance-cancellable", json!({})).await?;
+    let run = p.create("conformance-cancellable", long()).await?;
     p.step("cancel it from two sides");
     let ask = Ask::post(format!("/v1/runs/{run}/cancel"), &json!({}));
     let (one, other) = (p.shared().http().clone(), p.shared().http().clone());
@@ -96,7 +111,7 @@ async fn cancel_twice(p: &mut Probe) -> Result<(), Stop> {
 
 async fn bulk_cancel(p: &mut Probe) -> Result<(), Stop> {
     p.step("cancel a run that waits and one that does not exist");
-    let run = p.create("conformance-cancellable", json!({})).await?;
+    let run = p.create("conformance-cancellable", long()).await?;
     let ask = Ask::post("/v1/runs:bulk-cancel", &json!({"runIds": [run, "probity-no-such-run"]}));
     let answer = p.optional(&ask, &[200]).await?;
     let results = answer.get("results").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -120,7 +135,7 @@ async fn bulk_cancel(p: &mut Probe) -> Result<(), Stop> {
 
 async fn pause_resume(p: &mut Probe) -> Result<(), Stop> {
     p.step("begin a run that waits");
-    let run = p.create("conformance-delay", json!({"inputs": {"delayMs": 1500}})).await?;
+    let run = p.create("conformance-delay", long()).await?;
     let pause = Ask::post(format!("/v1/runs/{run}:pause"), &json!({"reason": "a pause"}));
     let resume = Ask::post(format!("/v1/runs/{run}:resume"), &json!({}));
     p.step("pause it");
@@ -136,9 +151,38 @@ async fn pause_resume(p: &mut Probe) -> Result<(), Stop> {
     p.holds(answer.get("resumedAt").is_some_and(Value::is_string), "resumedAt", &answer)?;
     p.step("resume it again");
     p.refused(&resume, &[409], &[]).await?;
+    p.reach(&run, "running").await?;
+    p.cancel(&run).await?;
+    p.reach(&run, "cancelled").await?;
+    told(p, &run, "run.cancelled").await
+}
+
+async fn pause_waiting(p: &mut Probe) -> Result<(), Stop> {
+    p.step("begin a run that waits for somebody");
+    let run = p.create("conformance-approval", json!({})).await?;
+    p.reach(&run, "waiting-approval").await?;
+    p.step("pause it and resume it");
+    let pause = Ask::post(format!("/v1/runs/{run}:pause"), &json!({}));
+    let answer = p.served(&pause).await?;
+    if answer.status == 409 {
+        p.is_refusal(&pause, &answer, &[409], &[])?;
+        p.cancel(&run).await?;
+        return Ok(());
+    }
+    p.is_status(&pause, &answer, &[202])?;
+    p.reach(&run, "paused").await?;
+    p.get(&Ask::post(format!("/v1/runs/{run}:resume"), &json!({})), &[202]).await?;
+    p.reach(&run, "waiting-approval").await?;
+    p.step("answer it");
+    p.resolve(&run, "gate", json!({"action": "accept"})).await?;
     p.reach(&run, "completed").await?;
-    let log = p.log(&run).await?;
+    told(p, &run, "run.completed").await
+}
+
+async fn told(p: &mut Probe, run: &str, end: &str) -> Result<(), Stop> {
+    let log = p.log(run).await?;
     let kinds = log.kinds();
     let is_told = log.has("run.paused") && log.has("run.resumed");
-    p.holds(is_told, "run.paused and run.resumed", format!("{kinds:?}"))
+    p.holds(is_told, "run.paused and run.resumed", format!("{kinds:?}"))?;
+    p.holds(kinds.last() == Some(&end), &format!("{end} last"), format!("{kinds:?}"))
 }

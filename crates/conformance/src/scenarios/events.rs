@@ -119,9 +119,10 @@ async fn poll(p: &mut Probe) -> Result<(), Stop> {
 }
 
 async fn poll_waits(p: &mut Probe) -> Result<(), Stop> {
-    const MAX_MS: u128 = 4_000;
+    // Far above the second, and far below what a poll takes that nothing wakes.
+    const MAX_MS: u128 = 12_000;
     p.step("begin a run that waits");
-    let run = p.create("conformance-delay", json!({"inputs": {"delayMs": 20_000}})).await?;
+    let run = p.create("conformance-delay", json!({"inputs": {"delayMs": 300_000}})).await?;
     let ready = page(p, &run, "?timeout=1").await?;
     let last = events(&ready)
         .last()
@@ -144,7 +145,7 @@ async fn poll_waits(p: &mut Probe) -> Result<(), Stop> {
     let waited = started.elapsed().as_millis();
     p.holds(waited < MAX_MS, "an answer about when the second is over", format!("{waited} ms"))?;
     p.step("cancel it while a poll waits");
-    let ask = Ask::get(format!("/v1/runs/{run}/events/poll?lastSequence={last}&timeout=15"));
+    let ask = Ask::get(format!("/v1/runs/{run}/events/poll?lastSequence={last}&timeout=60"));
     let http = p.shared().http().clone();
     let waiting = tokio::spawn(async move { http.send(&ask).await });
     p.cancel(&run).await?;
@@ -154,7 +155,7 @@ async fn poll_waits(p: &mut Probe) -> Result<(), Stop> {
     let told = events(&p.json(&answer)?);
     p.holds(!told.is_empty(), "the news in the answer", answer.excerpt())?;
     let waited = started.elapsed().as_millis();
-    p.holds(waited < MAX_MS, "the answer soon after the news", format!("{waited} ms"))
+    p.holds(waited < MAX_MS, "the answer long before the minute is over", format!("{waited} ms"))
 }
 
 async fn cursor(p: &mut Probe) -> Result<(), Stop> {

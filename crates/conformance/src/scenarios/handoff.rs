@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Scenario] = &[
         Orchestration,
         "who stops a run stops its children",
         "openwop v1: cancellation, parent-cancelled",
-        [MODEL, Need::Fixture("conformance-cancellable"), Need::Fixture("conformance-long-child")],
+        [MODEL, Need::Fixture("conformance-approval"), Need::Fixture("conformance-long-child")],
         cancel_reaches
     ),
 ];

@@ -261,7 +261,12 @@ async fn token_forged(p: &mut Probe) -> Result<(), Stop> {
 }
 
 /// A run that waits at a node.
-async fn waiting(p: &mut Probe, workflow: &str, status: &str, node: &str) -> Result<String, Stop> {
+async fn waiting(
+    p: &mut Probe,
+    workflow: &'static str,
+    status: &str,
+    node: &str,
+) -> Result<String, Stop> {
     p.step(format!("begin {workflow} and wait until it waits"));
     let run = p.create(workflow, json!({})).await?;
     let snapshot = p.reach(&run, status).await?;

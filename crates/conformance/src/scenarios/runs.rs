@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::http::Ask;
+use crate::log::Event;
 use crate::probe::{Probe, Stop};
 use crate::scenario::{Need, Scenario};
 use crate::schema::Schema;
@@ -73,6 +74,11 @@ pub(super) const TABLE: &[Scenario] = &[
         parallel_creates
     ),
 ];
+
+/// What a node waits for: the clock of the host says whether it did.
+const DELAY_MS: i128 = 500;
+/// What the clock of its timers and that of its log may differ by.
+const SLACK_MS: i128 = 20;
 
 async fn lifecycle(p: &mut Probe) -> Result<(), Stop> {
     let (snapshot, log) = p.run("conformance-noop", json!({}), "completed").await?;
@@ -150,14 +156,21 @@ async fn node_order(p: &mut Probe) -> Result<(), Stop> {
 }
 
 async fn delay(p: &mut Probe) -> Result<(), Stop> {
-    p.step("begin a run that waits");
-    let run = p.create("conformance-delay", json!({"inputs": {"delayMs": 1500}})).await?;
-    let status = p.snapshot(&run).await?.get("status").cloned().unwrap_or_default();
-    p.holds(status == "running" || status == "pending", "status `running` while it waits", status)?;
-    p.step("wait for its end");
-    p.reach(&run, "completed").await?;
-    let log = p.log(&run).await?;
-    p.holds(log.terminals().len() == 1, "one end", format!("{:?}", log.kinds()))
+    p.step("begin a run that waits for longer than the scenario takes");
+    let run = p.create("conformance-delay", json!({"inputs": {"delayMs": 300_000}})).await?;
+    p.reach(&run, "running").await?;
+    p.cancel(&run).await?;
+    p.step("begin one that waits for half a second, and wait for its end");
+    let (_, log) =
+        p.run("conformance-delay", json!({"inputs": {"delayMs": DELAY_MS}}), "completed").await?;
+    p.holds(log.terminals().len() == 1, "one end", format!("{:?}", log.kinds()))?;
+    let at = |kind: &str| log.of(kind).next().and_then(Event::at_ms);
+    let waited_ms = at("node.completed").zip(at("node.started")).map(|(end, begin)| end - begin);
+    p.holds(
+        waited_ms.is_some_and(|ms| ms >= DELAY_MS - SLACK_MS),
+        "a node that takes at least as long as it is to wait",
+        format!("{waited_ms:?} ms"),
+    )
 }
 
 async fn parallel_creates(p: &mut Probe) -> Result<(), Stop> {

@@ -192,17 +192,24 @@ async fn modes_mixed(p: &mut Probe) -> Result<(), Stop> {
 }
 
 async fn batches(p: &mut Probe) -> Result<(), Stop> {
-    const BUFFER_MS: u128 = 4_000;
-    p.step("begin a run and stream it with a buffer of four seconds");
-    let run = p.create("conformance-multi-node", json!({})).await?;
-    let started = Instant::now();
-    let told = stream(p, &run, "?streamMode=debug&bufferMs=4000", None).await?;
-    let waited = started.elapsed().as_millis();
-    p.holds(
-        waited < BUFFER_MS / 2,
-        "the end before half of the buffer's time",
-        format!("{waited} ms"),
-    )?;
+    const BUFFER_MS: u128 = 5_000;
+    const ROUNDS: usize = 4;
+    // Who waits for its buffer waits each time; who is only slow is not slow each time.
+    let mut round = 1;
+    let (run, told) = loop {
+        p.step("begin a run and stream it with a buffer of five seconds");
+        let run = p.create("conformance-multi-node", json!({})).await?;
+        let started = Instant::now();
+        let told = stream(p, &run, "?streamMode=debug&bufferMs=5000", None).await?;
+        let waited = started.elapsed().as_millis();
+        let is_flushed = waited < BUFFER_MS / 2;
+        if is_flushed || round == ROUNDS {
+            let limit = "the end before half of the buffer's time";
+            p.holds(is_flushed, limit, format!("{waited} ms"))?;
+            break (run, told);
+        }
+        round += 1;
+    };
     let names: Vec<&String> = told.iter().map(|(_, name, _)| name).collect();
     p.holds(
         told.iter().all(|(_, name, _)| name == "batch"),
@@ -263,7 +270,7 @@ async fn from_beginning(p: &mut Probe) -> Result<(), Stop> {
     let ask = Ask::get(format!("/v1/runs/{run}/events?streamMode=debug")).events();
     let (answer, mut stream) = p.open(&ask).await?;
     p.is_status(&ask, &answer, &[200])?;
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = settle(p);
     let mut told = Vec::new();
     loop {
         let frame = stream
@@ -318,6 +325,11 @@ async fn keep_alive(p: &mut Probe) -> Result<(), Stop> {
     Ok(())
 }
 
+/// When something that is to come has not come.
+fn settle(p: &Probe) -> Instant {
+    Instant::now() + Duration::from_millis(p.shared().options().settle_timeout_ms)
+}
+
 /// A run that has ended, and its log.
 async fn ended(p: &mut Probe) -> Result<(String, Log), Stop> {
     let (snapshot, log) = p.run("conformance-multi-node", json!({}), "completed").await?;
@@ -340,7 +352,7 @@ async fn stream(
     p.is_status(&ask, &answer, &[200])?;
     let kind = answer.header("content-type").unwrap_or_default().to_owned();
     p.holds(kind.starts_with("text/event-stream"), "Content-Type: text/event-stream", kind)?;
-    let deadline = Instant::now() + Duration::from_millis(p.shared().options().settle_timeout_ms);
+    let deadline = settle(p);
     let mut told = Vec::new();
     while let Some(frame) =
         stream.next(deadline).await.map_err(|error| p.failed("the stream to be closed", error))?

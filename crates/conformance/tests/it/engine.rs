@@ -37,6 +37,8 @@ pub(crate) struct Run {
     pub(crate) parent: Option<(String, String)>,
     waits: Option<(String, Vec<&'static str>, oneshot::Sender<Value>)>,
     task: Option<AbortHandle>,
+    /// Its task may be at work for a while yet: nothing that it does then counts.
+    is_stopped: bool,
     starts: u64,
 }
 
@@ -82,6 +84,11 @@ impl Told {
 }
 
 pub(crate) const ENDED: [&str; 3] = ["completed", "failed", "cancelled"];
+
+fn now() -> String {
+    let now = time::OffsetDateTime::now_utc();
+    now.format(&time::format_description::well_known::Rfc3339).unwrap()
+}
 
 impl Engine {
     pub(crate) fn new(lie: Option<Lie>) -> Arc<Self> {
@@ -165,14 +172,18 @@ impl Engine {
 
     /// Appends together. Gives the names of the events.
     pub(crate) fn emit(&self, run: &str, events: Vec<Told>) -> Vec<String> {
-        self.with(run, |own| events.into_iter().map(|event| self.append(run, own, event)).collect())
+        self.with(run, |own| {
+            if own.is_stopped {
+                return events.into_iter().map(|_| format!("{run}.none")).collect();
+            }
+            events.into_iter().map(|event| self.append(run, own, event)).collect()
+        })
     }
 
     fn append(&self, run: &str, own: &mut Run, event: Told) -> String {
         let sequence = own.events.len() + usize::from(self.lies(Lie::SequenceFromOne));
         let id = format!("{run}.{sequence}");
-        let timestamp =
-            if self.lies(Lie::TimestampNoDate) { "just now" } else { "2026-11-22T12:00:00.000Z" };
+        let timestamp = if self.lies(Lie::TimestampNoDate) { "just now".to_owned() } else { now() };
         let mut json = json!({"eventId": id, "runId": run, "type": event.kind, "payload": event.payload,
             "timestamp": timestamp, "sequence": sequence});
         if let Some(node) = event.node {
@@ -212,6 +223,9 @@ impl Engine {
 
     fn end(&self, run: &str, end: Result<(), Fails>) {
         self.with(run, |own| {
+            if own.is_stopped {
+                return;
+            }
             own.node = None;
             match end {
                 Ok(()) => {
@@ -253,6 +267,7 @@ impl Engine {
                 task.abort();
             }
             own.waits = None;
+            own.is_stopped = true;
             self.append(run, own, told("run.cancelled", json!({"reason": "asked"})));
             own.status = "cancelled";
         });
@@ -397,6 +412,9 @@ impl Engine {
         let interrupt = self.fresh("interrupt");
         let is_approval = kind == "approval" || kind == "low-confidence";
         self.with(run, |own| {
+            if own.is_stopped {
+                return;
+            }
             let mut suspended = json!({"interruptId": interrupt, "kind": kind});
             if kind == "low-confidence" {
                 suspended["reason"] = json!("low-confidence");
