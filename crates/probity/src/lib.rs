@@ -7,6 +7,8 @@
 #[doc(hidden)]
 pub mod cli;
 mod episode;
+mod exporter;
+mod freshness;
 mod given;
 mod handler;
 mod job_planner;
@@ -18,8 +20,12 @@ mod project;
 mod recorded;
 pub mod request;
 pub mod run_folder;
+mod stored;
+mod submitter;
+mod workspace_roots;
 
 pub use episode::{EpisodeError, RunEpisode};
+pub use exporter::{BundleExporter, ExportError};
 pub use job_planner::JobPlanner;
 pub use planner::RecordedPlanner;
 pub use prepare::{PrepareError, Prepared, open_workspace, prepare, prepare_with};
@@ -53,3 +59,5 @@ pub use project::{CONFIG_PATH, POLICY_PATH, Project, ProjectError};
 pub use recorded::Recorded;
 pub use request::Request;
 pub use run_folder::RunFolder;
+pub use submitter::WireSubmitter;
+pub use workspace_roots::{RootError, WorkspaceRoots};

@@ -6,6 +6,7 @@ mod critic;
 mod decision;
 mod delegate;
 mod hooks;
+mod own_secrets;
 mod refusing;
 mod seal;
 mod tool;
@@ -84,6 +85,15 @@ pub enum PrepareError {
     NoKey {
         /// Its name.
         variable: String,
+    },
+    /// A secret of Probity itself was to be handed on.
+    #[error(
+        "`{name}` is a secret of Probity itself, and nothing that a request names is given it; \
+         name another variable"
+    )]
+    OwnSecret {
+        /// The variable.
+        name: &'static str,
     },
     /// A chat model cannot be asked as it is configured.
     #[error("the chat model cannot be used: {0}")]
@@ -194,6 +204,7 @@ impl PrepareError {
             Self::CommandKey { .. } => "request_command_key",
             Self::ChatNeeds(_) => "request_chat_needs",
             Self::NoKey { .. } => "model_key_missing",
+            Self::OwnSecret { .. } => "request_own_secret",
             Self::Endpoint(error) => error.code(),
             Self::Toolbox(error) => error.code(),
             Self::Critic(error) => error.code(),
@@ -286,6 +297,7 @@ fn assemble(
     seat: Seat,
     keys: Keys,
 ) -> Result<Prepared, PrepareError> {
+    own_secrets::refuse(request)?;
     let mut rungs = Vec::new();
     for (step, rung) in &request.rungs {
         let command = delegate::command(request, &rung.command, rung.format, &workspace, programs)?;

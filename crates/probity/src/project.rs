@@ -1,6 +1,7 @@
 //! The project's own policy: `.probity/probity.toml`, the defaults of every request, and the folders
 //! beside it.
 
+mod applied;
 pub(crate) mod critic;
 mod folder;
 mod policy;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use crate::location;
 use crate::request::{Format, Request, RequestError, Rung, RungStep};
+pub(crate) use applied::{applied, unapplied};
 pub(crate) use policy::Policy;
 use reviewed::keep_tools;
 

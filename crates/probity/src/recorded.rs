@@ -1,7 +1,7 @@
 //! What the store holds of a run: its records, and the request that it was opened with.
 
 use probity_core::{Digest, Event, RunId};
-use probity_engine::EngineError;
+use probity_engine::{EngineError, read_blob};
 use probity_record::{RunRecords, read_records};
 use probity_store::{Store, limits, read_run};
 use serde::de::DeserializeOwned;
@@ -19,6 +19,14 @@ pub struct Recorded {
     pub bytes: Vec<u8>,
 }
 
+/// A run as it is recorded, whatever its request is.
+pub(crate) struct RecordedBytes {
+    /// Its log, checked.
+    pub(crate) log: RunRecords,
+    /// What it was opened with.
+    pub(crate) bytes: Vec<u8>,
+}
+
 impl Recorded {
     /// Reads a run.
     ///
@@ -26,14 +34,29 @@ impl Recorded {
     /// [`EngineError`] if there is no such run, or its log or its request is damaged.
     pub async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EngineError> {
         let log = read_records(&read_run(store, run).await?)?;
-        let digest = log.entries.iter().find_map(|entry| match &entry.event {
-            Event::RunOpened { request, .. } => Some(*request),
-            _ => None,
-        });
-        let digest = digest.ok_or_else(|| EngineError::Missing { run: run.clone() })?;
-        let (request, bytes) = content(store, digest, "request").await?;
+        let (request, bytes) = content(store, request_of(&log, run)?, "request").await?;
         Ok(Self { log, request, bytes })
     }
+}
+
+impl RecordedBytes {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// As [`Recorded::read`].
+    pub(crate) async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EngineError> {
+        let log = read_records(&read_run(store, run).await?)?;
+        let bytes = read_blob(store, request_of(&log, run)?).await?;
+        Ok(Self { log, bytes })
+    }
+}
+
+fn request_of(log: &RunRecords, run: &RunId) -> Result<Digest, EngineError> {
+    let digest = log.entries.iter().find_map(|entry| match &entry.event {
+        Event::RunOpened { request, .. } => Some(*request),
+        _ => None,
+    });
+    digest.ok_or_else(|| EngineError::Missing { run: run.clone() })
 }
 
 /// What a blob that the log names holds, and its bytes.

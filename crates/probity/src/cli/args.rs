@@ -69,7 +69,7 @@ pub enum Command {
     /// Take runs from the queue of a store, drive them and leave them.
     #[command(after_help = fleet::WORKER_HELP)]
     Worker(WorkerArgs),
-    /// Serve workflow runs over HTTP (openwop v1), and drive them.
+    /// Serve workflow runs (openwop v1) and delegations over HTTP, and drive them.
     #[command(after_help = serve::SERVE_HELP)]
     Serve(ServeArgs),
     /// Hold a host to openwop v1: every scenario is run against it from outside.

@@ -8,15 +8,12 @@ use std::io::{self, BufReader, BufWriter, Seek as _, Write};
 use std::path::Path;
 
 use probity_audit::attest::{MAX_KEY_BYTES, PublicKey, SigningKey};
-use probity_audit::bundle::{
-    BundleInput, BundlePolicy, BundleSummary, Inclusion, audit_bundle, redact_bundle, write_bundle,
-};
+use probity_audit::bundle::{BundlePolicy, BundleSummary, Inclusion, audit_bundle, redact_bundle};
 use probity_audit::page::{bundle_timeline, render_page};
 use probity_core::{Digest, RunId};
 use probity_report::Verdict;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use tokio::runtime::Handle;
 
 use super::args::ExportArgs;
 use super::fresh_file::{self, FreshFile, refuse_existing};
@@ -24,11 +21,10 @@ use super::log::{open_existing, resolve_run};
 use super::present::{self, Style, Tone};
 use super::run::cancel_on_signal;
 use super::source::read_text;
-use super::stored::{StoredContent, log_of};
 use super::{CliError, EXIT_INTERRUPTED};
+use crate::exporter::{ExportError, StoredRun};
 use crate::location::Programs;
 use crate::run_folder::open_file;
-use crate::{EpisodeError, RunEpisode};
 
 /// What an audit says of a bundle that nobody signed.
 const UNSIGNED: &str = "bundle_unsigned";
@@ -110,7 +106,7 @@ pub(super) async fn export(args: &ExportArgs, _: &Programs) -> Result<u8, CliErr
 
 /// What a bundle is made of.
 enum Source {
-    Run(Box<StoredRun>),
+    Run(Box<StoredRun>, Option<SigningKey>),
     Bundle(File),
 }
 
@@ -118,18 +114,10 @@ impl Source {
     /// Whose signature the bundle must have.
     fn signer(&self) -> Option<PublicKey> {
         match self {
-            Self::Run(run) => run.key.as_ref().map(SigningKey::public),
+            Self::Run(_, key) => key.as_ref().map(SigningKey::public),
             Self::Bundle(_) => None,
         }
     }
-}
-
-/// A run of a store, read.
-struct StoredRun {
-    log: Vec<u8>,
-    content: StoredContent,
-    episode: Option<RunEpisode>,
-    key: Option<SigningKey>,
 }
 
 /// A file is a bundle to redact; everything else is a run.
@@ -157,15 +145,7 @@ async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, Cl
     }
     let store = open_existing(&args.store).await?;
     let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
-    let log = log_of(store.as_ref(), &run).await?;
-    let episode = match RunEpisode::read(store.as_ref(), &run).await {
-        Ok(episode) => Some(episode),
-        // What is missing, the bundle's writer says in its own words.
-        Err(EpisodeError::NoDecision { .. } | EpisodeError::NotSealed { .. }) => None,
-        Err(error) => return Err(error.into()),
-    };
-    let content = StoredContent::new(store, Handle::current());
-    Ok(Source::Run(Box::new(StoredRun { log, content, episode, key })))
+    Ok(Source::Run(Box::new(StoredRun::read(store, &run).await?), key))
 }
 
 /// A bundle that was written, under another name as yet.
@@ -186,20 +166,7 @@ fn made(
     let mut sink = Hashed { file: BufWriter::with_capacity(1 << 17, file), hash: Sha256::new() };
     let summary = match source {
         Source::Bundle(file) => redact_bundle(&mut BufReader::new(file), inclusion, &mut sink)?,
-        Source::Run(run) => {
-            let StoredRun { log, content, episode, key } = run.as_ref();
-            let input = BundleInput {
-                log,
-                content,
-                episode: episode.as_ref().map(|episode| &episode.episode),
-                inclusion,
-                key: key.as_ref(),
-            };
-            let summary = write_bundle(&input, &mut sink);
-            // A store that failed half way is the reason, whatever the writer made of it.
-            content.refuse_failed()?;
-            summary?
-        }
+        Source::Run(run, key) => run.write(inclusion, key.as_ref(), &mut sink)?,
     };
     let failed = |source| CliError::Io { what: "write the bundle", source };
     let sha256 = hex::encode(sink.hash.finalize());
@@ -241,9 +208,23 @@ fn reader(mut file: &File) -> io::Result<BufReader<&File>> {
     Ok(BufReader::with_capacity(1 << 17, file))
 }
 
-fn signing_key(path: &Path) -> Result<SigningKey, CliError> {
+/// A private key of a file.
+///
+/// # Errors
+/// [`CliError`] if it cannot be read, or is none.
+pub(super) fn signing_key(path: &Path) -> Result<SigningKey, CliError> {
     let text = read_text(path, MAX_KEY_BYTES)?;
     SigningKey::from_pem(&text).map_err(|source| CliError::Key { path: path.to_path_buf(), source })
+}
+
+impl From<ExportError> for CliError {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Run(error) => error.into(),
+            ExportError::Episode(error) => error.into(),
+            ExportError::Bundle(error) => error.into(),
+        }
+    }
 }
 
 /// Hashes what it writes.

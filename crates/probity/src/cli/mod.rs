@@ -28,7 +28,6 @@ mod run;
 mod serve;
 mod signals;
 mod source;
-mod stored;
 mod submit;
 mod trust;
 mod verify;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use probity_core::{Answer, Digest, Outcome, RunId, SubmissionId};
 use probity_delegate::OnError;
 use probity_engine::{Approval, Engine, Plan, Report, SystemClock};
-use probity_policy::{Place, distinct_names};
 use probity_record::canonical::parse_ijson;
 use probity_store::Store;
 use probity_verifier::expect;
@@ -24,7 +23,7 @@ use super::{CliError, present};
 use crate::location::{Programs, StoreUrl};
 use crate::own_store::leave_out;
 use crate::request::{Acp, Chat, yaml};
-use crate::{Prepared, Project, ProjectError, Recorded, Request, open_workspace, prepare};
+use crate::{Prepared, Recorded, Request, open_workspace, prepare, project};
 
 /// The longest name of somebody who answers, in characters: that of a human check.
 const MAX_NAME_CHARS: usize = 128;
@@ -184,22 +183,11 @@ pub(super) fn with_project(request: Request, args: &CheckingArgs) -> Result<Requ
 fn applied(request: Request, args: &CheckingArgs) -> Result<(Request, Option<Digest>), CliError> {
     let root = request.workspace.clone().unwrap_or_else(|| ".".into());
     let root = std::path::absolute(&root).unwrap_or(root);
-    let request = Request { workspace: Some(root.clone()), ..request };
-    let project = if args.no_project { None } else { Project::find(&root)? };
-    if let Some(project) = project {
-        project.require_trust()?;
-        return Ok((project.apply(request)?, Some(project.digest)));
-    }
-    let above = if args.no_project { None } else { Project::above(&root)? };
-    if let Some(root) = above {
-        return Err(ProjectError::Above { root }.into());
-    }
-    if let Some(name) = request.agent {
-        let hint = "; there is no `.probity` folder, or --no-project leaves it out".to_owned();
-        return Err(ProjectError::NoProfile { name, hint }.into());
-    }
-    distinct_names(&request.hooks, &Place::file("the request")).map_err(ProjectError::from)?;
-    Ok((request, None))
+    let request = Request { workspace: Some(root), ..request };
+    Ok(match args.no_project {
+        true => (project::unapplied(request)?, None),
+        false => project::applied(request)?,
+    })
 }
 
 /// The part of a request that the checking arguments make.

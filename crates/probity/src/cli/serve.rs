@@ -10,21 +10,24 @@ use std::time::Duration;
 use probity_conductor::{Conductor, ConductorOptions, FleetDelegations};
 use probity_egress::PrivateRule;
 use probity_engine::SystemClock;
-use probity_host::{Conducted, Courier, Host, HostConfig, Keys, Runs, SystemIds};
-use probity_store::{Pool, WorkStore};
-use probity_worker::{Fleet, Tally, Worker, WorkerOptions, WorkerWatch};
+use probity_host::{
+    Conducted, Courier, Delegated, FleetDelegated, Host, HostConfig, Keys, Runs, SystemIds,
+};
+use probity_store::{Pool, Store, WorkStore};
+use probity_worker::{Fleet, Planner, Tally, Worker, WorkerOptions, WorkerWatch};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::CliError;
 use super::args::ServeArgs;
+use super::export::signing_key;
 use super::present::{self, count, line, warn};
 use super::run::store_url;
 use super::signals::Signals;
 use super::worker::{Told, draw_name, listen, planner};
-use crate::JobPlanner;
 use crate::location::{Programs, StoreUrl};
+use crate::{BundleExporter, JobPlanner, WireSubmitter, WorkspaceRoots};
 
 /// How often runs that were let go of are taken up again: those of a store that failed for a while.
 const RECOVER_EVERY: Duration = Duration::from_secs(60);
@@ -44,10 +47,11 @@ pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, Cl
     let store = url.open_shared().await?;
     let signals =
         Signals::new().map_err(|source| CliError::Io { what: "listen to signals", source })?;
-    let planner = planner(&store, programs, url.clone(), args.conformance_seams);
+    let planner = planner(&store, programs.clone(), url.clone(), args.conformance_seams);
     let conductor = conductor(&store, &planner);
     definitions::register(&conductor, definitions)?;
-    let host = host(args, keys, token_secret, &conductor, &store)?;
+    let delegated = delegated(args, &url, programs, &store, &planner)?;
+    let host = host(args, keys, token_secret, &conductor, &store, delegated)?;
     let failed = |source| CliError::Listen { address: args.addr, source };
     let listener = TcpListener::bind(args.addr).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -77,12 +81,36 @@ fn conductor(store: &Arc<dyn WorkStore>, planner: &Arc<JobPlanner>) -> Conductor
     Conductor::new(Arc::clone(store), clock, delegations, ConductorOptions::default())
 }
 
+/// Who takes the delegations of callers, and tells of them.
+fn delegated(
+    args: &ServeArgs,
+    url: &StoreUrl,
+    programs: Programs,
+    store: &Arc<dyn WorkStore>,
+    planner: &Arc<JobPlanner>,
+) -> Result<Arc<dyn Delegated>, CliError> {
+    let clock = Arc::new(SystemClock);
+    let logs: Arc<dyn Store> = Arc::clone(store) as Arc<dyn Store>;
+    let roots = WorkspaceRoots::parse(&args.workspace_root)
+        .map_err(|(path, source)| CliError::File { path, source })?;
+    let key = args.sign.as_deref().map(signing_key).transpose()?;
+    let submitter = WireSubmitter::new(Arc::clone(&logs), url.clone(), programs, roots);
+    Ok(Arc::new(FleetDelegated::new(
+        Fleet::new(Arc::clone(store), clock.clone()),
+        clock,
+        Arc::clone(planner) as Arc<dyn Planner>,
+        Arc::new(submitter),
+        Arc::new(BundleExporter::new(logs, key)),
+    )))
+}
+
 fn host(
     args: &ServeArgs,
     keys: Keys,
     token_secret: [u8; 32],
     conductor: &Conductor,
     store: &Arc<dyn WorkStore>,
+    delegated: Arc<dyn Delegated>,
 ) -> Result<Arc<Host>, CliError> {
     let mut config = HostConfig::new(keys, token_secret);
     config.terms.is_gating = !args.no_gating;
@@ -100,7 +128,8 @@ fn host(
         config.host_id.clone_from(id);
     }
     let runs: Arc<dyn Runs> = Arc::new(Conducted::new(conductor.clone(), Arc::clone(store)));
-    Host::new(config, runs, Arc::new(SystemClock), Arc::new(SystemIds)).map_err(|failure| {
+    let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    Host::with_delegations(config, runs, delegated, clock, ids).map_err(|failure| {
         CliError::Usage(format!("a name of the conformance fixtures is taken: {failure}"))
     })
 }

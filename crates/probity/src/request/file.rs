@@ -115,17 +115,28 @@ impl Request {
             name: name.to_owned(),
             detail: detail.trim().to_owned(),
         };
-        let mut value: Value = match format {
+        let value: Value = match format {
             Format::Json => {
                 serde_json::from_str(text).map_err(|error| failed(error.to_string()))?
             }
             Format::Yaml => yaml(text).map_err(|error| failed(error.to_string()))?,
             Format::Toml => toml::from_str(text).map_err(|error| failed(error.to_string()))?,
         };
+        Self::read(value, name)
+    }
+
+    /// Reads a request from the value that a text holds; `name` says in messages where it came from.
+    ///
+    /// # Errors
+    /// [`RequestError::Parse`] or [`RequestError::Twice`].
+    pub fn read(mut value: Value, name: &str) -> Result<Self, RequestError> {
         if let Value::Object(keys) = &mut value {
             gather(keys).map_err(|key| RequestError::Twice { name: name.to_owned(), key })?;
         }
-        serde_json::from_value(value).map_err(|error| failed(error.to_string()))
+        serde_json::from_value(value).map_err(|error| RequestError::Parse {
+            name: name.to_owned(),
+            detail: error.to_string().trim().to_owned(),
+        })
     }
 
     /// The files of verifiers and tools that the request names.

@@ -19,8 +19,8 @@ use super::workflow;
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
 use crate::cli::source::{read_bytes, read_text};
-use crate::cli::stored::{StoredContent, log_of};
 use crate::cli::workflow_log::{self, chained};
+use crate::stored::{StoredContent, log_of};
 
 /// What is demanded of logs and bundles.
 pub(super) struct Proof {

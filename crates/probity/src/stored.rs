@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 ///
 /// # Errors
 /// [`EngineError`] if the store cannot be read.
-pub(super) async fn log_of(store: &dyn Store, run: &RunId) -> Result<Vec<u8>, EngineError> {
+pub(crate) async fn log_of(store: &dyn Store, run: &RunId) -> Result<Vec<u8>, EngineError> {
     let records = read_run(store, run).await?;
     let bytes = records.iter().map(|record| record.len().saturating_add(1)).sum();
     let mut log = Vec::with_capacity(bytes);
@@ -25,7 +25,7 @@ pub(super) async fn log_of(store: &dyn Store, run: &RunId) -> Result<Vec<u8>, En
 }
 
 /// The content of runs, fetched when it is asked for: by threads that may wait.
-pub(super) struct StoredContent {
+pub(crate) struct StoredContent {
     store: Arc<dyn Store>,
     runtime: Handle,
     /// Why the store gave less than it has.
@@ -34,7 +34,7 @@ pub(super) struct StoredContent {
 
 impl StoredContent {
     /// Content of a store, read on a runtime.
-    pub(super) fn new(store: Arc<dyn Store>, runtime: Handle) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, runtime: Handle) -> Self {
         Self { store, runtime, failed: Mutex::default() }
     }
 
@@ -42,7 +42,7 @@ impl StoredContent {
     ///
     /// # Errors
     /// [`EngineError`]: the store's own, of the first time that it happened.
-    pub(super) fn refuse_failed(&self) -> Result<(), EngineError> {
+    pub(crate) fn refuse_failed(&self) -> Result<(), EngineError> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
