@@ -23,6 +23,7 @@ mod rows;
 mod service;
 mod site;
 mod stopwatch;
+pub mod streams;
 mod table;
 mod tool;
 pub mod traces;
