@@ -81,6 +81,12 @@ impl Conductor {
         &self.house.definitions
     }
 
+    /// The models that say what they were told to: for conformance.
+    #[must_use]
+    pub fn models(&self) -> &crate::Models {
+        &self.house.models
+    }
+
     /// Begins a run and drives it. Beginning it again with the same changes nothing.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::delegations::{Ended, Job};
 use crate::house::House;
-use crate::{DelegationsError, child};
+use crate::{DelegationsError, child, models};
 
 /// The errands of one run.
 pub(crate) struct Errands {
@@ -83,6 +83,11 @@ impl Errands {
                 self.beginning.insert(name.clone(), unwanted.clone());
                 let task = self.tasks.spawn(child::begin(house, run, effect, unwanted));
                 self.await_it(name, Kin::Child, task);
+            }
+            Effect::Delegate { delegation, node, request } if models::is_asked(&request) => {
+                let answer = models::ended(delegation.clone(), house.models.ask(&node));
+                let task = self.tasks.spawn(async { Word::Answer(Box::new(answer)) });
+                self.await_it(delegation, Kin::Delegation, task);
             }
             Effect::Delegate { delegation, request, .. } => {
                 let job = Job::Delegate { request };

@@ -91,6 +91,7 @@ async fn begin(
     steps: &[Step],
 ) -> Result<Begun, ConductError> {
     let mut feed = Feed::new(house.clock.now_ms(), run.clone(), start, steps)?;
+    feed.ask(Arc::clone(&house.models));
     let fed = feed.run_through(steps)?;
     children::copy(house, &run, &feed, steps, house.options.max_depth).await?;
     let mut tale = Tale::new(house, run.clone(), feed.into_machine());

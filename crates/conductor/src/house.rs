@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::driver::Driver;
 use crate::journal::{AppendFailure, as_recorded, text};
 use crate::tale::Tale;
-use crate::{Begun, ConductError, ConductorOptions, Definitions, Delegations};
+use crate::{Begun, ConductError, ConductorOptions, Definitions, Delegations, Models};
 
 /// How often a run is looked for whose driver ended just when it was asked.
 const MAX_LOOKS: u32 = 16;
@@ -26,6 +26,8 @@ pub(crate) struct House {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) delegations: Arc<dyn Delegations>,
     pub(crate) definitions: Arc<Definitions>,
+    /// Of nodes that ask a model which says what it was told to.
+    pub(crate) models: Arc<Models>,
     pub(crate) options: ConductorOptions,
     /// Every event that was put into a log here.
     pub(crate) told: broadcast::Sender<(RunId, Arc<Entry>)>,
@@ -79,6 +81,7 @@ impl House {
             clock,
             delegations,
             definitions: Arc::default(),
+            models: Arc::default(),
             options,
             told,
             gone: CancellationToken::new(),

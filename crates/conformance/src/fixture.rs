@@ -1,4 +1,5 @@
-//! The workflows that scenarios run. They are the kit's own; a host may seed them from here.
+//! The workflows that scenarios run. They are the kit's own; a host may seed them from here. The files stand
+//! outside of the crate, since our own host seeds the same ones and neither crate may use the other.
 
 /// Every fixture: its id, and its definition as JSON.
 #[must_use]
@@ -13,12 +14,12 @@ pub(crate) fn definition(id: &str) -> Option<&'static str> {
 
 macro_rules! fixture {
     ($id:literal) => {
-        ($id, include_str!(concat!("../fixtures/", $id, ".json")))
+        ($id, include_str!(concat!("../../../testdata/openwop/", $id, ".json")))
     };
 }
 
 /// Every fixture: its id, and its definition as JSON.
-pub const FIXTURES: [(&str, &str); 41] = [
+pub const FIXTURES: [(&str, &str); 42] = [
     fixture!("conformance-agent-low-confidence"),
     fixture!("conformance-agent-reasoning"),
     fixture!("conformance-approval"),
@@ -43,6 +44,7 @@ pub const FIXTURES: [(&str, &str); 41] = [
     fixture!("conformance-orchestrator-dispatch"),
     fixture!("conformance-orchestrator-low-confidence"),
     fixture!("conformance-orchestrator-terminate"),
+    fixture!("conformance-phase4-replay-divergence"),
     fixture!("conformance-run-duration-breach"),
     fixture!("conformance-sub"),
     fixture!("conformance-sub-approval"),

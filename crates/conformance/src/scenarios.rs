@@ -14,11 +14,13 @@ macro_rules! scenario {
     };
 }
 
+mod artifacts;
 mod auth;
 mod beyond;
 mod bounds;
 mod cancel;
 mod confidence;
+mod content;
 mod discovery;
 mod errors;
 mod events;
@@ -27,6 +29,7 @@ mod handoff;
 mod idempotency;
 mod interrupts;
 mod mapping;
+mod refusal;
 mod replay;
 mod revision;
 mod runs;
@@ -49,6 +52,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         events::TABLE,
         cancel::TABLE,
         bounds::TABLE,
+        artifacts::TABLE,
         interrupts::TABLE,
         streams::TABLE,
         idempotency::TABLE,
@@ -58,12 +62,14 @@ pub(crate) fn all() -> Vec<Scenario> {
         mapping::TABLE,
         subrun::TABLE,
         replay::TABLE,
+        refusal::TABLE,
         turns::TABLE,
         seam::TABLE,
         gating::TABLE,
         revision::TABLE,
         webhooks::TABLE,
         beyond::TABLE,
+        content::TABLE,
     ]
     .concat()
 }

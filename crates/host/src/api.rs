@@ -62,6 +62,8 @@ pub(crate) static ROUTES: &[Route] = &[
     seams::CACHE_KEY,
     seams::LOOP,
     seams::ATTEST,
+    seams::MOCK_AI,
+    seams::SPANS,
 ];
 
 /// Where delegations are taken.

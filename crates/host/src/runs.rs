@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use probity_conductor::{Begun, ConductError, Conductor, DefinitionDiffers, Follower, Fork, Page};
+use probity_conductor::{
+    Begun, ConductError, Conductor, DefinitionDiffers, Follower, Fork, ModelAnswer, Page,
+};
 use probity_core::RunId;
 use probity_store::{Cursor, WorkStore};
 use probity_workflow::{Definition, Entry, Input, Snapshot, Start};
@@ -80,6 +82,13 @@ pub trait Runs: Send + Sync + 'static {
     /// The store does not say.
     async fn list(&self, after: Option<u64>, max: usize)
     -> Result<Vec<(RunId, u64)>, ConductError>;
+
+    /// Has the model of a node say these, one after the other: for conformance. False where that is not to
+    /// be had, which is the rule.
+    fn program(&self, node: &str, answers: Vec<ModelAnswer>) -> bool {
+        let _ = (node, answers);
+        false
+    }
 
     /// Every event from now on, of every run. Who falls behind is told how many it lost.
     fn subscribe(&self) -> broadcast::Receiver<(RunId, Arc<Entry>)>;
@@ -165,6 +174,10 @@ impl Runs for Conducted {
     ) -> Result<Vec<(RunId, u64)>, ConductError> {
         let page = self.store.list(after.map(Cursor), max).await?;
         Ok(page.into_iter().map(|summary| (summary.run, summary.cursor.0)).collect())
+    }
+
+    fn program(&self, node: &str, answers: Vec<ModelAnswer>) -> bool {
+        self.conductor.models().program(node, answers)
     }
 
     fn subscribe(&self) -> broadcast::Receiver<(RunId, Arc<Entry>)> {

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::verifier::VerifierSpec;
 pub(crate) use dispatch::{DispatchConfig, FanOutPolicy, Mapping, seeded};
 use graph::Graph;
+pub use kind::MOCK_MODEL;
 pub(crate) use kind::{ApprovalConfig, DelegationConfig, Kind, MockConfig, RejectionPolicy};
 pub use node::Node;
 pub use problem::{DefinitionError, Problem};

@@ -26,7 +26,7 @@ pub mod verifier;
 pub use bounds::{Bound, Bounds, Breach};
 pub use child::child_id;
 pub use decision::{Criterion, Decision};
-pub use definition::{Definition, DefinitionError, Problem};
+pub use definition::{Definition, DefinitionError, MOCK_MODEL, Problem};
 pub use effect::{Effect, Kin};
 pub use event::{Entry, Event, Failure, Held, Phase};
 pub use input::{ChildEnd, DelegationEnd, Input, Start, Terms};

@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use probity_core::RunId;
 use probity_workflow::{Effect, Entry, Event, Input, Origin, Run, Start, Step};
 use serde_json::Value;
 
 use super::InvalidFork;
-use crate::ConductError;
 use crate::journal::as_recorded;
+use crate::{ConductError, Models};
 
 /// A source and its fork, side by side.
 pub(super) struct Feed {
@@ -19,6 +20,10 @@ pub(super) struct Feed {
     fork: Run,
     /// What the fork calls what the source calls so.
     names: HashMap<RunId, RunId>,
+    /// The nodes of delegations, by what the source calls them.
+    nodes: HashMap<RunId, String>,
+    /// What is asked again in a replay: only models that say what they were told to.
+    models: Option<Arc<Models>>,
     /// How many events are shared.
     shared: u64,
     is_replay: bool,
@@ -86,6 +91,8 @@ impl Feed {
         let mut feed = Self {
             id: source.clone(),
             names: HashMap::from([(source, run)]),
+            nodes: HashMap::new(),
+            models: None,
             source: machine,
             fork,
             shared,
@@ -98,6 +105,11 @@ impl Feed {
         Ok(feed)
     }
 
+    /// Has the models asked again that say what they were told to. Nothing else is asked twice.
+    pub(super) fn ask(&mut self, models: Arc<Models>) {
+        self.models = Some(models);
+    }
+
     /// Feeds everything that is shared, and gives the steps of the fork.
     pub(super) fn run_through(&mut self, steps: &[Step]) -> Result<Vec<Step>, ConductError> {
         let mut place = 0;
@@ -106,8 +118,12 @@ impl Feed {
             if place >= self.shared || self.fork.is_ended() {
                 break;
             }
+            if let Some(refusal) = self.refuses(&step.input) {
+                self.diverge(step, place, Some(refusal))?;
+                break;
+            }
             if !self.feed(step, place)? {
-                self.diverge(step, place)?;
+                self.diverge(step, place, None)?;
                 break;
             }
             place = step.entries.last().map_or(place, |last| last.sequence.saturating_add(1));
@@ -151,9 +167,21 @@ impl Feed {
         }
     }
 
-    fn diverge(&mut self, step: &Step, at_sequence: u64) -> Result<(), ConductError> {
+    /// Whether the source's model refused and this one does, where they differ.
+    fn refuses(&self, input: &Input) -> Option<(bool, bool)> {
+        let Input::DelegationEnded { delegation, end } = input else { return None };
+        let models = self.models.as_ref().filter(|_| self.is_replay)?;
+        models.ask_again(self.nodes.get(delegation)?, end)
+    }
+
+    fn diverge(
+        &mut self,
+        step: &Step,
+        at_sequence: u64,
+        refusal: Option<(bool, bool)>,
+    ) -> Result<(), ConductError> {
         let at_ms = self.moved(step.at_ms);
-        let diverged = self.fork.handle(at_ms, Input::Diverged { at_sequence, refusal: None })?;
+        let diverged = self.fork.handle(at_ms, Input::Diverged { at_sequence, refusal })?;
         self.fed.push(diverged);
         while self.fork.poll_effect().is_some() {}
         Ok(())
@@ -171,6 +199,9 @@ impl Feed {
             match (self.source.poll_effect(), self.fork.poll_effect()) {
                 (Some(theirs), Some(mine)) if discriminant(&theirs) == discriminant(&mine) => {
                     self.names.insert(name(&theirs).clone(), name(&mine).clone());
+                    if let Effect::Delegate { delegation, node, .. } = theirs {
+                        self.nodes.insert(delegation, node);
+                    }
                 }
                 (None, None) => return,
                 _ => {}

@@ -90,6 +90,22 @@ pub(super) const TABLE: &[Scenario] = &[
         [],
         token_forged
     ),
+    scenario!(
+        "interrupts/token",
+        Interrupts,
+        "who holds a token answers without a key, that wait and only once",
+        "openwop v1: GET and POST /v1/interrupts/{token}",
+        [APPROVAL, Need::Route("/v1/runs/{id}/interrupts")],
+        token
+    ),
+    scenario!(
+        "interrupts/token-late",
+        Interrupts,
+        "a token of a run that was cancelled opens nothing",
+        "openwop v1: GET and POST /v1/interrupts/{token}",
+        [APPROVAL, Need::Route("/v1/runs/{id}/interrupts")],
+        token_late
+    ),
 ];
 
 async fn accept(p: &mut Probe) -> Result<(), Stop> {
@@ -258,6 +274,64 @@ async fn token_forged(p: &mut Probe) -> Result<(), Stop> {
         p.refused(&answer, &[400, 401, 403, 404, 410], &[]).await?;
     }
     Ok(())
+}
+
+async fn token(p: &mut Probe) -> Result<(), Stop> {
+    let (run, token) = held(p).await?;
+    p.step("read and answer by the token, without a key");
+    let read = Ask::get(format!("/v1/interrupts/{token}")).by(Who::Nobody);
+    p.get(&read, &[200]).await?;
+    let answer = |action: &str| {
+        let body = json!({"resumeValue": {"action": action}});
+        Ask::post(format!("/v1/interrupts/{token}"), &body).by(Who::Nobody)
+    };
+    p.refused(&answer("burn"), &[400, 422], &[]).await?;
+    p.step("change a letter of it");
+    let mut changed = token.clone();
+    let first = changed.remove(0);
+    changed.insert(0, if first == 'e' { 'f' } else { 'e' });
+    let ask = Ask::get(format!("/v1/interrupts/{changed}")).by(Who::Nobody);
+    p.refused(&ask, &[400, 401, 403, 404, 410], &[]).await?;
+    p.step("accept");
+    let ask = answer("accept");
+    let taken = p.ask(&ask).await?;
+    p.is_status(&ask, &taken, &[200])?;
+    p.reach(&run, "completed").await?;
+    p.step("accept again, and read again");
+    p.refused(&ask, &[404, 409, 410, 422], &[]).await?;
+    p.refused(&read, &[404, 409, 410], &[]).await?;
+    let log = p.log(&run).await?;
+    let received = log.of("approval.received").count();
+    p.holds(received == 1, "one approval.received", received)?;
+    let by = log.of("approval.received").next().map(|event| event.text("/decidedBy"));
+    p.holds(by.is_some_and(|by| !by.is_empty()), "decidedBy to name somebody", format!("{by:?}"))?;
+    let told = log.events().iter().any(|event| event.json().to_string().contains(&token));
+    p.holds(!told, "no token in the log", "the token")
+}
+
+async fn token_late(p: &mut Probe) -> Result<(), Stop> {
+    let (run, token) = held(p).await?;
+    p.step("cancel the run, then answer by the token");
+    p.cancel(&run).await?;
+    p.reach(&run, "cancelled").await?;
+    let body = json!({"resumeValue": {"action": "accept"}});
+    let ask = Ask::post(format!("/v1/interrupts/{token}"), &body).by(Who::Nobody);
+    p.refused(&ask, &[404, 409, 410, 422], &[]).await?;
+    let log = p.log(&run).await?;
+    p.holds(!log.has("approval.received"), "no approval.received", format!("{:?}", log.kinds()))
+}
+
+/// A run that waits, and a token of its wait.
+async fn held(p: &mut Probe) -> Result<(String, String), Stop> {
+    let run = waiting(p, "conformance-approval", "waiting-approval", "gate").await?;
+    p.step("ask for a token");
+    let listed = p.optional(&Ask::get(format!("/v1/runs/{run}/interrupts")), &[200]).await?;
+    let token = listed.pointer("/interrupts/0/token").and_then(Value::as_str);
+    let Some(token) = token.filter(|token| !token.is_empty()).map(str::to_owned) else {
+        p.cancel(&run).await?;
+        return Err(Stop::Skipped { reason: "no token is given out with a wait".to_owned() });
+    };
+    Ok((run, token))
 }
 
 /// A run that waits at a node.

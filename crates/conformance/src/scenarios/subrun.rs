@@ -62,6 +62,14 @@ pub(super) const TABLE: &[Scenario] = &[
         [ATTESTATION, Need::Seam(SEAM)],
         seam
     ),
+    scenario!(
+        "orchestration/attest-stable",
+        Orchestration,
+        "the same outputs have one checksum, however they are written, and other ones have another",
+        "openwop v1: RFC 0063, checksum; seam subrun/attest",
+        [ATTESTATION, Need::Seam(SEAM)],
+        stable
+    ),
 ];
 
 async fn sub_workflow(p: &mut Probe) -> Result<(), Stop> {
@@ -127,6 +135,24 @@ async fn fails_closed(p: &mut Probe) -> Result<(), Stop> {
     p.cancel(&run).await?;
     let snapshot = p.reach(&run, "cancelled").await?;
     untouched(p, &run, &snapshot).await
+}
+
+async fn stable(p: &mut Probe) -> Result<(), Stop> {
+    let ask = |outputs: &str| {
+        let rules = "\"outputAttestation\":{\"checksum\":true,\"algorithm\":\"sha256\"}";
+        Ask::post_text(SEAM, format!("{{\"childOutputs\":{outputs},{rules}}}"))
+    };
+    p.step("the same outputs, written in two ways");
+    let one = p.optional(&ask(r#"{"a":1,"b":{"c":"ü","d":[true,null]}}"#), &[200]).await?;
+    let two = r#"{ "b": {"d": [true, null], "c": "\u00fc"}, "a": 1.0 }"#;
+    let two = p.optional(&ask(two), &[200]).await?;
+    let at = "/attestation/checksum";
+    p.holds(one.pointer(at).is_some_and(Value::is_string), "attestation.checksum", &one)?;
+    p.equal("attestation.checksum", one.pointer(at).unwrap_or(&Value::Null), two.pointer(at))?;
+    p.equal("attestation.algorithm", &json!("sha256"), one.pointer("/attestation/algorithm"))?;
+    p.step("other outputs");
+    let other = p.optional(&ask(r#"{"a":2,"b":{"c":"ü","d":[true,null]}}"#), &[200]).await?;
+    p.holds(other.pointer(at) != one.pointer(at), "another checksum", &other)
 }
 
 async fn seam(p: &mut Probe) -> Result<(), Stop> {

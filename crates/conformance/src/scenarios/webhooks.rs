@@ -81,7 +81,7 @@ async fn inner_addresses(p: &mut Probe) -> Result<(), Stop> {
         "http://169.254.169.254/latest/meta-data",
         "http://[fd00::1]/",
         "http://10.0.0.1/",
-        "http://2130706433/",
+        "http://2852039166/",
         "ftp://example.com/",
         "file:///etc/passwd",
         "http://user:password@example.com/",

@@ -68,6 +68,8 @@ pub(crate) fn document(config: &HostConfig) -> Value {
     if let (true, Some(members)) = (config.has_conformance_seams, document.as_object_mut()) {
         members.insert("fixtures".to_owned(), fixture::names().into());
         members.insert("conformance".to_owned(), json!({"mockAgent": true}));
+        let seams = json!({"testSeams": {"otelScrape": true}});
+        members.insert("observability".to_owned(), seams);
     }
     document
 }

@@ -4,13 +4,13 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use probity_conductor::Fork;
 use probity_core::RunId;
-use probity_workflow::{Entry, Event, Origin, Snapshot};
+use probity_workflow::{Entry, Origin, Snapshot};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use super::always;
 use crate::call::{Call, answer};
-use crate::error::{Failure, Reason};
+use crate::error::Failure;
 use crate::ids::uuid_v7;
 use crate::route::{Access, Route};
 use crate::scope::Scope;
@@ -74,9 +74,6 @@ async fn fork(call: Call) -> Result<Response, Failure> {
         inputs: wanted.inputs,
     };
     let begun = call.host.runs.fork(&source, &run, fork).await?;
-    if wanted.is_replay {
-        refuse_divergence(&call, &run).await?;
-    }
     let mut body = json!({
         "runId": run.as_str(),
         "sourceRunId": source.as_str(),
@@ -88,21 +85,6 @@ async fn fork(call: Call) -> Result<Response, Failure> {
         members.insert("fromSeq".to_owned(), from.into());
     }
     Ok(answer(StatusCode::CREATED, &body))
-}
-
-/// A replay in which a model refused where it did not before, or the other way round, is told as one that
-/// failed. Its run stays, with what happened.
-async fn refuse_divergence(call: &Call, run: &RunId) -> Result<(), Failure> {
-    let (events, _) = events(call, run).await?;
-    let diverged = events.iter().find_map(|entry| match &entry.event {
-        Event::ReplayDivergedAtRefusal { at_sequence, .. } => Some(*at_sequence),
-        _ => None,
-    });
-    let Some(at_sequence) = diverged else { return Ok(()) };
-    let message = "a model refused in only one of the two runs";
-    Err(Failure::new(Reason::ReplayDivergedAtRefusal, message)
-        .detail("runId", run.as_str())
-        .detail("atSequence", at_sequence))
 }
 
 async fn ancestry(call: Call) -> Result<Response, Failure> {

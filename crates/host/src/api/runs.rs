@@ -15,7 +15,7 @@ use crate::ids::uuid_v7;
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
-use crate::wire::v1::{CreateRun, run_snapshot, status_word};
+use crate::wire::v1::{CreateRun, run_snapshot, run_summary, status_word};
 
 /// Runs of one page, without a wish and at most.
 const PAGE: u64 = 20;
@@ -175,7 +175,7 @@ async fn list(call: Call) -> Result<Response, Failure> {
             let is_wanted = status.is_none_or(|word| word == status_word(snapshot.status))
                 && workflow.is_none_or(|name| name == snapshot.workflow);
             if is_wanted {
-                runs.push(run_snapshot(&snapshot));
+                runs.push(run_summary(&snapshot));
             }
         }
     }

@@ -3,12 +3,15 @@
 
 mod agent_loop;
 mod attest;
+mod build;
 mod drive;
+mod mock_ai;
+mod spans;
 
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use probity_core::RunId;
-use probity_workflow::{Entry, Event, Phase, Status};
+use probity_workflow::{Bounds, Entry, Event, Phase, Status};
 use serde_json::{Value, json};
 
 use crate::cache_key::cache_key;
@@ -23,6 +26,8 @@ use drive::Driven;
 
 pub(super) use agent_loop::LOOP;
 pub(super) use attest::ATTEST;
+pub(super) use mock_ai::MOCK_AI;
+pub(super) use spans::SPANS;
 
 pub(super) const VERIFY_RUN: Route = Route {
     name: "seamVerifyRun",
@@ -50,6 +55,9 @@ pub(super) const CACHE_KEY: Route = Route {
     handler: |call| Box::pin(name_call(call)),
 };
 
+/// Turns of a worker whose result is sent back over and over.
+const MAX_TURNS: u64 = 3;
+
 const fn has_seams(config: &HostConfig) -> bool {
     config.has_conformance_seams
 }
@@ -65,13 +73,21 @@ async fn verify_run(call: Call) -> Result<Response, Failure> {
         Some("revise") => "revise",
         _ => "pass",
     };
-    let workflow = format!("conformance-probity-verified-{verdict}");
+    // The worker is handed the task and leaves it: what is checked is the caller's own.
+    let workflow = match verdict {
+        "revise" => "conformance-verifier-revise-forever",
+        "fail" => "conformance-verifier-fail",
+        _ => "conformance-verifier-pass",
+    };
+    let task = body.get("task").filter(|task| task.is_string());
+    let inputs = task.map(|task| ("task".to_owned(), task.clone())).into_iter().collect();
+    let bounds = Bounds { max_loop_iterations: MAX_TURNS, ..call.host.config.ceilings };
     let definition = call
         .host
         .runs
-        .definition(&workflow)
-        .ok_or_else(|| Failure::missing("workflow", &workflow))?;
-    let driven = Driven::begin(&call, (*definition).clone(), call.host.config.ceilings).await?;
+        .definition(workflow)
+        .ok_or_else(|| Failure::missing("workflow", workflow))?;
+    let driven = Driven::begin(&call, (*definition).clone(), inputs, bounds).await?;
     let (status, entries) = driven.settled(&call, 0).await?;
     let is_taken_over = entries
         .iter()

@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use probity_conductor::{Conductor, ConductorOptions, Delegations, DelegationsError, Ended, Job};
 use probity_conformance::{Disposition, Filter, Key, Kit, Level, Options, Outcome, Report, Silent};
 use probity_core::{Code, RunId};
+use probity_egress::PrivateRule;
 use probity_engine::SystemClock;
-use probity_host::{Conducted, Host, HostConfig, Keys, Runs, SystemIds, serve};
+use probity_host::{Conducted, Courier, Host, HostConfig, Keys, Runs, SystemIds, serve};
 use probity_store::{MemoryStore, WorkStore};
 use probity_workflow::{Judgement, MockVerdict};
 use tokio::net::TcpListener;
@@ -59,8 +60,8 @@ impl Delegations for Stated {
     }
 }
 
-/// What the host does not offer, and says so: it sends nothing to addresses that are not public.
-const NOT_OFFERED: &[&str] = &["loop/seam-resume", "webhooks/delivery", "webhooks/register"];
+/// What the host does not offer, and says so.
+const NOT_OFFERED: &[&str] = &["core/artifacts"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_host_passes() {
@@ -98,7 +99,12 @@ async fn a_rule_that_is_turned_off_is_caught_by_name() {
 
 async fn held(filter: Filter, rule: Option<Rule>) -> Report {
     let keys = Keys::parse(KEYS, |name| Some(name.to_owned())).unwrap();
-    let config = HostConfig { has_conformance_seams: true, ..HostConfig::new(keys, [7; 32]) };
+    let loopback = vec!["127.0.0.1/32".parse::<PrivateRule>().unwrap()];
+    let config = HostConfig {
+        has_conformance_seams: true,
+        courier: Courier::new(loopback),
+        ..HostConfig::new(keys, [7; 32])
+    };
     let store: Arc<dyn WorkStore> = Arc::new(MemoryStore::new());
     let clock = Arc::new(SystemClock);
     let conductor = Conductor::new(

@@ -12,6 +12,9 @@ use super::supervisor::{self, SupervisorConfig};
 /// Questions of one node, approvers of a gate, calls of a stated agent.
 const MAX_ENTRIES: usize = 100;
 
+/// What a request to a model that says what it was told to is known by.
+pub const MOCK_MODEL: &str = "conformanceMockModel";
+
 /// What a node does.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
@@ -136,6 +139,7 @@ pub(super) fn read(
         "core.dispatch" => Kind::Dispatch(super::dispatch::read(problems, config, path)),
         "core.subWorkflow" => Kind::Sub(super::sub::read(problems, config, path)),
         "probity.delegation" => Kind::Delegation(delegation(problems, config, path)),
+        "core.ai.structuredOutput" if is_conformance => Kind::Delegation(mock_model(config)),
         "core.conformance.mock-agent" if is_conformance => Kind::Mock(mock(problems, config, path)),
         _ => return None,
     })
@@ -206,6 +210,16 @@ fn delegation(problems: &mut Problems, config: Option<&Value>, path: &str) -> De
         problems.add(format!("{path}/outputVariable"), "give the name of a variable");
     }
     config
+}
+
+/// A call of a model that says what it was told to. It is carried out as every delegation is.
+fn mock_model(config: Option<&Value>) -> DelegationConfig {
+    let mut request = Map::new();
+    request.insert(MOCK_MODEL.to_owned(), Value::Bool(true));
+    request.extend(config.map(|config| ("call".to_owned(), config.clone())));
+    let named = |key: &str| config.and_then(|config| config.get(key)).and_then(Value::as_str);
+    let output_variable = named("outputVariable").map(str::to_owned);
+    DelegationConfig { request, output_variable, agent_id: None }
 }
 
 fn mock(problems: &mut Problems, config: Option<&Value>, path: &str) -> MockConfig {

@@ -174,11 +174,13 @@ impl Run {
             Act::Diverge { event, is_refusal } => {
                 let code =
                     if is_refusal { "replay_diverged_at_refusal" } else { "replay_diverged" };
-                self.emit(None, None, event);
-                self.fail(
-                    Failure::new(code, "the replay came to something else than its source"),
-                    None,
-                );
+                let at = match &self.work {
+                    Work::Delegation { at, .. } if is_refusal => Some(*at),
+                    _ => None,
+                };
+                self.emit(at, None, event);
+                let why = "the replay came to something else than its source";
+                self.fail(Failure::new(code, why), at);
             }
         }
     }

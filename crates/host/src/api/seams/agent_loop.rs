@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use probity_workflow::{Bounds, Definition, Entry, Event, Phase};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::build::looped;
 use super::drive::Driven;
 use super::has_seams;
 use crate::call::{Call, answer};
@@ -84,11 +85,10 @@ impl Wanted {
             decision
         };
         let plan: Vec<Value> = (1..=self.turns).map(decision).collect();
-        crate::fixture::looped(
+        looped(
             "conformance-probity-loop",
             &json!({"mockDispatchPlan": plan}),
             &json!({"perWorkerOutputMappings": {WRITER: {"written": "childOutcome"}}}),
-            None,
         )
     }
 }
@@ -101,7 +101,8 @@ async fn run(call: Call) -> Result<Response, Failure> {
         .map_or(ceilings.max_loop_iterations, |asked| asked.min(ceilings.max_loop_iterations));
     let definition = Definition::parse(&wanted.definition())?;
     let driven =
-        Driven::begin(&call, definition, Bounds { max_loop_iterations, ..ceilings }).await?;
+        Driven::begin(&call, definition, Map::new(), Bounds { max_loop_iterations, ..ceilings })
+            .await?;
     let (_, mut entries) = driven.settled(&call, 0).await?;
     let held = u64::try_from(entries.len()).unwrap_or(u64::MAX);
     let is_held = entries.last().is_some_and(|entry| !entry.event.is_terminal());

@@ -6,11 +6,11 @@ use probity_workflow::{Definition, Event, Phase};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::build::{node, workflow};
 use super::drive::Driven;
 use super::has_seams;
 use crate::call::{Call, answer};
 use crate::error::Failure;
-use crate::fixture::{node, workflow};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::wire::v1::{Fields, render};
@@ -46,7 +46,8 @@ async fn attest(call: Call) -> Result<Response, Failure> {
         Failure::invalid("/childOutputs", format!("cannot be a child's: {error}"))
     })?;
     let driven =
-        Driven::begin(&call, Definition::parse(&parent)?, call.host.config.ceilings).await?;
+        Driven::begin(&call, Definition::parse(&parent)?, Map::new(), call.host.config.ceilings)
+            .await?;
     let (_, mut entries) = driven.settled(&call, 0).await?;
     let is_asked = entries.last().is_some_and(|entry| !entry.event.is_terminal());
     if let (true, Some(action)) = (is_asked, action) {

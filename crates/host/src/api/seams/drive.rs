@@ -25,13 +25,14 @@ impl Driven {
     pub(super) async fn begin(
         call: &Call,
         definition: Definition,
+        inputs: Map<String, Value>,
         bounds: Bounds,
     ) -> Result<Self, Failure> {
         let caller = call.caller()?;
         let run = tenant::run_id(&caller.tenant, uuid_v7(&*call.host.ids, call.host.now_ms()));
         let start = Start {
             definition,
-            inputs: Map::new(),
+            inputs,
             owner: Owner {
                 tenant: caller.tenant.clone(),
                 workspace: None,

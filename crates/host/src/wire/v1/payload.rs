@@ -45,7 +45,7 @@ pub(super) fn payload(run: &RunId, entry: &Entry) -> Value {
         | Event::RunPaused { .. }
         | Event::RunResumed { .. }
         | Event::ReplayDiverged { .. }
-        | Event::ReplayDivergedAtRefusal { .. }) => of_run(event),
+        | Event::ReplayDivergedAtRefusal { .. }) => of_run(event, entry.node.as_deref()),
         event @ (Event::AgentReasoned { .. }
         | Event::AgentToolCalled { .. }
         | Event::AgentToolReturned { .. }
@@ -89,7 +89,7 @@ pub(super) fn payload(run: &RunId, entry: &Entry) -> Value {
     }
 }
 
-fn of_run(event: &Event) -> Value {
+fn of_run(event: &Event, node: Option<&str>) -> Value {
     let members = Members::default();
     match event {
         Event::RunStarted { workflow, inputs, owner, tags, metadata, .. } => {
@@ -127,6 +127,7 @@ fn of_run(event: &Event) -> Value {
             .with("atSequence", *at_sequence)
             .with("originalEnvelopeKind", envelope_kind(*was_refusal))
             .with("replayEnvelopeKind", envelope_kind(*is_refusal))
+            .maybe("nodeId", node)
             .done(),
         _ => members.done(),
     }

@@ -77,6 +77,18 @@ pub fn run_snapshot(snapshot: &Snapshot) -> Value {
     Value::Object(doc)
 }
 
+/// The same for a list of runs: where each is, and nothing of what it holds or asks.
+#[must_use]
+pub fn run_summary(snapshot: &Snapshot) -> Value {
+    let mut summary = run_snapshot(snapshot);
+    if let Some(members) = summary.as_object_mut() {
+        members.retain(|name, _| !matches!(name.as_str(), "variables" | "interrupts"));
+        let error = members.get_mut("error").and_then(Value::as_object_mut);
+        error.map(|error| error.remove("details"));
+    }
+    summary
+}
+
 /// The word of the wire.
 #[must_use]
 pub const fn status_word(status: Status) -> &'static str {
