@@ -24,6 +24,9 @@ use super::wire::now_ms;
 use super::wrong;
 use crate::error::BenchError;
 
+/// How long a run that is over is kept for readers that come late.
+const LINGER: Duration = Duration::from_secs(10);
+
 /// What the floor tells of every run.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Script {
@@ -45,6 +48,7 @@ struct Floor {
 struct Topic {
     told: Vec<Bytes>,
     readers: Vec<mpsc::Sender<Bytes>>,
+    is_over: bool,
 }
 
 /// Serves until it is killed. The first line it prints is its URL.
@@ -84,6 +88,11 @@ async fn tell(floor: Arc<Floor>, run: String) {
             topic.told.push(frame);
         }
     }
+    if let Some(topic) = floor.locked().get_mut(&run) {
+        topic.is_over = true;
+        topic.readers.clear();
+    }
+    tokio::time::sleep(LINGER).await;
     floor.locked().remove(&run);
 }
 
@@ -96,7 +105,9 @@ async fn follow(State(floor): State<Arc<Floor>>, Path(run): Path<String>) -> Res
                 // There is room for all of them.
                 let _ = sender.try_send(frame.clone());
             }
-            topic.readers.push(sender);
+            if !topic.is_over {
+                topic.readers.push(sender);
+            }
         }
         None => return StatusCode::NOT_FOUND.into_response(),
     }
