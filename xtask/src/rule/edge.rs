@@ -43,7 +43,7 @@ const EDGES: [(&str, &[&str]); 35] = [
         ],
     ),
     ("probity-conformance", &["record"]),
-    ("probity-telemetry", &["core", "record", "engine", "workflow"]),
+    ("probity-telemetry", &["core", "record", "store", "egress", "engine"]),
     ("probity-harness", &["core"]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
@@ -172,7 +172,7 @@ const FOUNDATION_NEVER: [&str; 6] =
 
 /// Tools that belong to few: who else needs one goes through its owner.
 const OWNED: [(&str, &[&str]); 5] = [
-    ("reqwest", &["probity-egress", "probity-conformance", "probity-host"]),
+    ("reqwest", &["probity-egress", "probity-conformance", "probity-host", "probity"]),
     ("starlark", &["probity-script"]),
     (
         "rusqlite",
