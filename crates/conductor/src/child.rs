@@ -63,10 +63,13 @@ async fn try_begin(
         };
     }
     let unknown = || ConductError::WorkflowUnknown { workflow: workflow.to_owned() };
-    let definition = house.definitions.get(workflow).ok_or_else(unknown)?;
     let missing = || ConductError::Missing { run: parent.clone() };
     let above = house.start_of(parent).await?.ok_or_else(missing)?;
-    check_depth(house, &above).await?;
+    // A plan names what its run's tenant may begin, and nobody else's.
+    let shelves = &house.shelves;
+    let definition = shelves.get(&house.definitions, &above.owner.tenant, workflow).await?;
+    let definition = definition.ok_or_else(unknown)?;
+    let root = check_depth(house, parent, &above).await?;
     let start = Start {
         definition: definition.as_ref().clone(),
         inputs,
@@ -77,20 +80,26 @@ async fn try_begin(
         bounds: above.bounds,
         terms: above.terms,
     };
-    house.begin(child.clone(), start).await.map(drop)
+    house.lineages.admit(house, &root).await?;
+    let begun = house.begin(child.clone(), start).await;
+    if begun.is_err() {
+        house.lineages.withdraw(&root).await;
+    }
+    begun.map(drop)
 }
 
-/// A definition that begins itself comes to an end.
-async fn check_depth(house: &House, parent: &Start) -> Result<(), ConductError> {
+/// A definition that begins itself comes to an end. Gives the run that nobody began as a child.
+async fn check_depth(house: &House, parent: &RunId, start: &Start) -> Result<RunId, ConductError> {
     let max = house.options.max_depth;
-    let mut above = parent.origin.clone();
+    let (mut top, mut above) = (parent.clone(), start.origin.clone());
     for _ in 1..max {
-        let Some(Origin::Child { parent, .. }) = &above else { return Ok(()) };
-        above = house.start_of(parent).await?.and_then(|start| start.origin);
+        let Some(Origin::Child { parent, .. }) = above else { return Ok(top) };
+        above = house.start_of(&parent).await?.and_then(|start| start.origin);
+        top = parent;
     }
     match above {
         Some(Origin::Child { .. }) => Err(ConductError::TooDeep { max }),
-        _ => Ok(()),
+        _ => Ok(top),
     }
 }
 

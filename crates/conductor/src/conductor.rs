@@ -6,13 +6,15 @@ use std::time::Duration;
 use probity_core::RunId;
 use probity_engine::Clock;
 use probity_store::WorkStore;
-use probity_workflow::{Entry, Event, Input, Refusal, Snapshot, Start};
+use probity_workflow::{Definition, Entry, Event, Input, Refusal, Snapshot, Start};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::house::{House, Message};
 use crate::tale::Tale;
-use crate::{ConductError, ConductorOptions, Definitions, Delegations, Follower, Fork, recover};
+use crate::{
+    ConductError, ConductorOptions, DefineError, Definitions, Delegations, Follower, Fork, recover,
+};
 
 /// Drives workflow runs. Clones share everything; runs are driven until the last one is dropped.
 #[derive(Clone)]
@@ -85,6 +87,31 @@ impl Conductor {
     #[must_use]
     pub fn models(&self) -> &crate::Models {
         &self.house.models
+    }
+
+    /// The definition of that name that a tenant may begin runs of: everybody's, else its own.
+    ///
+    /// # Errors
+    /// What the store keeps of the tenant's cannot be read.
+    pub async fn definition(
+        &self,
+        tenant: &str,
+        id: &str,
+    ) -> Result<Option<Arc<Definition>>, ConductError> {
+        self.house.shelves.get(&self.house.definitions, tenant, id).await
+    }
+
+    /// Registers a definition that is one tenant's alone. The store keeps it for every conductor on it,
+    /// unless its name begins with `conformance-`. The same one again changes nothing.
+    ///
+    /// # Errors
+    /// [`DefineError`]; nothing is registered then.
+    pub async fn define(
+        &self,
+        tenant: &str,
+        definition: Definition,
+    ) -> Result<Arc<Definition>, DefineError> {
+        self.house.shelves.add(&self.house.definitions, tenant, definition).await
     }
 
     /// Begins a run and drives it. Beginning it again with the same changes nothing.

@@ -35,7 +35,7 @@ impl Definitions {
     /// Another one has its name and version.
     pub fn add(&self, definition: Definition) -> Result<Arc<Definition>, DefinitionDiffers> {
         let id = definition.id().to_owned();
-        let version = definition.as_json().get("version").unwrap_or(&Value::Null).to_string();
+        let version = version(&definition);
         let mut by_id = self.by_id.write().unwrap_or_else(PoisonError::into_inner);
         let versions = by_id.entry(id.clone()).or_default();
         if let Some(there) = versions.all.get(&version) {
@@ -57,6 +57,12 @@ impl Definitions {
         by_id.get(id).and_then(|versions| versions.last.clone())
     }
 
+    /// The definition of the same name and version.
+    pub(crate) fn version_of(&self, definition: &Definition) -> Option<Arc<Definition>> {
+        let by_id = self.by_id.read().unwrap_or_else(PoisonError::into_inner);
+        by_id.get(definition.id())?.all.get(&version(definition)).cloned()
+    }
+
     /// The names, sorted.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
@@ -68,9 +74,18 @@ impl Definitions {
 }
 
 impl DefinitionDiffers {
+    pub(crate) fn of(definition: &Definition) -> Self {
+        Self { id: definition.id().to_owned(), version: version(definition) }
+    }
+
     /// The stable machine word.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         "definition_differs"
     }
+}
+
+/// As JSON.
+fn version(definition: &Definition) -> String {
+    definition.as_json().get("version").unwrap_or(&Value::Null).to_string()
 }

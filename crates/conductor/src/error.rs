@@ -55,6 +55,14 @@ pub enum ConductError {
         /// How deep.
         max: u32,
     },
+    /// Runs began runs, too many in all.
+    #[error(
+        "a run and those that it began may begin {max} runs in all, and this would be one more"
+    )]
+    TooMany {
+        /// How many.
+        max: usize,
+    },
     /// As many runs are driven as may be.
     #[error("{max} runs are driven, as many as may be; try again once one has ended")]
     Busy {
@@ -102,6 +110,7 @@ impl ConductError {
             Self::Overtaken { .. } => "conductor_overtaken",
             Self::WorkflowUnknown { .. } => "workflow_unknown",
             Self::TooDeep { .. } => "workflow_too_deep",
+            Self::TooMany { .. } => "workflow_too_many",
             Self::Busy { .. } => "conductor_busy",
             Self::Stopping => "conductor_stopping",
             Self::Fork(error) => error.code(),

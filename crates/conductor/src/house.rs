@@ -14,6 +14,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::driver::Driver;
 use crate::journal::{AppendFailure, as_recorded, text};
+use crate::lineage::Lineages;
+use crate::shelf::Shelves;
 use crate::tale::Tale;
 use crate::{Begun, ConductError, ConductorOptions, Definitions, Delegations, Models};
 
@@ -26,6 +28,8 @@ pub(crate) struct House {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) delegations: Arc<dyn Delegations>,
     pub(crate) definitions: Arc<Definitions>,
+    pub(crate) shelves: Shelves,
+    pub(crate) lineages: Lineages,
     /// Of nodes that ask a model which says what it was told to.
     pub(crate) models: Arc<Models>,
     pub(crate) options: ConductorOptions,
@@ -76,11 +80,14 @@ impl House {
         options: ConductorOptions,
     ) -> Self {
         let (told, _) = broadcast::channel(options.subscriber_entries.max(1));
+        let shelves = Shelves::new(Arc::clone(&store), Arc::clone(&clock));
         Self {
             store,
             clock,
             delegations,
             definitions: Arc::default(),
+            shelves,
+            lineages: Lineages::default(),
             models: Arc::default(),
             options,
             told,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ConductError;
+use crate::roll::is_entry;
 
 /// Tries of an append whose outcome is not known, the first included.
 const MAX_APPEND_TRIES: u32 = 5;
@@ -50,6 +51,11 @@ impl Journal {
     /// Before the first record.
     pub(crate) const fn new(store: Arc<dyn WorkStore>, run: RunId) -> Self {
         Self { store, end: Ledger::new(run) }
+    }
+
+    /// A place that somebody else read up to.
+    pub(crate) const fn at(store: Arc<dyn WorkStore>, end: Ledger) -> Self {
+        Self { store, end }
     }
 
     /// Records before this place.
@@ -108,17 +114,25 @@ impl Journal {
     }
 
     async fn recorded(&self, step: StepText) -> Result<Recorded, ConductError> {
-        let text = match step {
-            StepText::Inline(text) => text,
-            StepText::Blob(digest) => {
-                let max_bytes = u64::try_from(MAX_BLOB_BYTES).unwrap_or(u64::MAX);
-                let blob = self.store.get(&digest, max_bytes).await?;
-                let missing = format!("blob {digest} is missing from the store");
-                blob.ok_or_else(|| self.damaged("blob_missing", missing))?
-            }
-        };
-        let step = parse(&text).map_err(|why| self.damaged("ledger_step", why))?;
+        let text = self.step_text(step).await?;
+        let step = parse(&text).map_err(|why| match is_entry(&text) {
+            // A waiver's log, or a list's: no run at all.
+            true => ConductError::Missing { run: self.end.run().clone() },
+            false => self.damaged("ledger_step", why),
+        })?;
         Ok(Recorded { step, text })
+    }
+
+    /// The canonical text of a step, wherever it is.
+    pub(crate) async fn step_text(&self, step: StepText) -> Result<Vec<u8>, ConductError> {
+        let digest = match step {
+            StepText::Inline(text) => return Ok(text),
+            StepText::Blob(digest) => digest,
+        };
+        let max_bytes = u64::try_from(MAX_BLOB_BYTES).unwrap_or(u64::MAX);
+        let blob = self.store.get(&digest, max_bytes).await?;
+        let missing = format!("blob {digest} is missing from the store");
+        blob.ok_or_else(|| self.damaged("blob_missing", missing))
     }
 
     /// Makes steps durable. Returns only when the log holds them; seals it behind the last step of a run.
@@ -140,7 +154,7 @@ impl Journal {
 
     /// A refusal is only believed once the tail was read: the earlier try of an append whose answer
     /// was lost looks like somebody else's.
-    async fn write(&self, batch: &Batch) -> Result<(), AppendFailure> {
+    pub(crate) async fn write(&self, batch: &Batch) -> Result<(), AppendFailure> {
         let mut is_unknown = false;
         for tries in 1..=MAX_APPEND_TRIES {
             match self.store.append(self.end.run(), self.end.len(), batch.clone()).await {
@@ -173,7 +187,7 @@ impl Journal {
         Ok(there == batch.records)
     }
 
-    fn faulty(&self, fault: &LineFault) -> ConductError {
+    pub(crate) fn faulty(&self, fault: &LineFault) -> ConductError {
         // It is no damage to name the run of a delegation.
         if *fault == LineFault::DelegationLog {
             return ConductError::Missing { run: self.end.run().clone() };

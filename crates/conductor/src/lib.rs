@@ -17,9 +17,12 @@ mod follower;
 mod fork;
 mod house;
 mod journal;
+mod lineage;
 mod models;
 mod options;
 mod recover;
+mod roll;
+mod shelf;
 mod tale;
 
 pub use conductor::{Begun, Conductor, Page, Recovered};
@@ -31,3 +34,5 @@ pub use follower::Follower;
 pub use fork::{Fork, InvalidFork};
 pub use models::{ModelAnswer, Models};
 pub use options::ConductorOptions;
+pub use roll::{Heard, Roll, RollError};
+pub use shelf::DefineError;

@@ -9,6 +9,8 @@ pub struct ConductorOptions {
     pub max_live_runs: usize,
     /// How deep runs may begin runs.
     pub max_depth: u32,
+    /// Runs that one run, and those that it began, may begin in all.
+    pub max_descendants: usize,
     /// Inputs that wait for one run. Whoever has one more waits.
     pub mailbox: usize,
     /// Entries of one run that are kept for its followers. Who is further behind reads the log again.
@@ -30,6 +32,7 @@ impl Default for ConductorOptions {
         Self {
             max_live_runs: 10_000,
             max_depth: 16,
+            max_descendants: 10_000,
             mailbox: 64,
             follower_entries: 256,
             subscriber_entries: 4096,

@@ -48,6 +48,8 @@ pub enum Reason {
     CapabilityNotProvided,
     /// More at a time than is taken.
     RateLimited,
+    /// The tenant has as many as may be.
+    LimitReached,
     /// The place of a fork is not in the log.
     ForkPointInvalid,
     /// The model of a replayed run refused where it did not, or the other way round.
@@ -148,7 +150,7 @@ impl IntoResponse for Failure {
 
 impl Reason {
     /// Every reason there is.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Unauthenticated,
         Self::Forbidden,
         Self::Validation,
@@ -169,6 +171,7 @@ impl Reason {
         Self::CapabilityRequired,
         Self::CapabilityNotProvided,
         Self::RateLimited,
+        Self::LimitReached,
         Self::ForkPointInvalid,
         Self::ReplayDivergedAtRefusal,
         Self::SubscriptionNotFound,
@@ -211,6 +214,7 @@ impl Reason {
             Self::CapabilityRequired => "capability_required",
             Self::CapabilityNotProvided => "capability_not_provided",
             Self::RateLimited => "rate_limited",
+            Self::LimitReached => "limit_reached",
             Self::ForkPointInvalid => "fork_point_invalid",
             Self::ReplayDivergedAtRefusal => "replay_diverged_at_refusal",
             Self::SubscriptionNotFound => "subscription_not_found",
@@ -244,6 +248,7 @@ impl Reason {
             | Self::RunNotEnded
             | Self::NothingToWaive
             | Self::AlreadyWaived
+            | Self::LimitReached
             | Self::IdempotencyKeyMismatch
             | Self::IdempotencyInFlight => StatusCode::CONFLICT,
             Self::InterruptExpired => StatusCode::GONE,

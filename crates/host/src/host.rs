@@ -13,7 +13,6 @@ use crate::error::{Failure, Reason};
 use crate::idempotency::Answered;
 use crate::ids::Ids;
 use crate::runs::Runs;
-use crate::shelf::Shelf;
 use crate::stream::Feeds;
 use crate::webhook::Webhooks;
 use crate::{api, fixture};
@@ -28,7 +27,6 @@ pub struct Host {
     pub(crate) feeds: Feeds,
     pub(crate) answered: Answered,
     pub(crate) webhooks: Webhooks,
-    pub(crate) shelf: Shelf,
     /// Requests that are worked on.
     pub(crate) requests: Arc<Semaphore>,
     /// Streams and long polls that are open.
@@ -90,7 +88,6 @@ impl Host {
             feeds: Feeds::default(),
             answered: Answered::default(),
             webhooks: Webhooks::default(),
-            shelf: Shelf::default(),
             requests: Arc::new(Semaphore::new(limits.max_requests)),
             streams: Arc::new(Semaphore::new(limits.max_streams)),
             stop: CancellationToken::new(),

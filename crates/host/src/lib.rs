@@ -27,7 +27,6 @@ mod runs;
 mod schema;
 mod scope;
 mod serve;
-mod shelf;
 mod stream;
 mod tenant;
 mod token;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use probity_conductor::{
-    Begun, ConductError, Conductor, DefinitionDiffers, Follower, Fork, ModelAnswer, Page,
+    Begun, ConductError, Conductor, DefineError, DefinitionDiffers, Follower, Fork, ModelAnswer,
+    Page,
 };
 use probity_core::RunId;
 use probity_store::{Cursor, WorkStore};
@@ -24,6 +25,35 @@ pub trait Runs: Send + Sync + 'static {
     /// # Errors
     /// Another one has that name and version.
     fn define(&self, definition: Definition) -> Result<Arc<Definition>, DefinitionDiffers>;
+
+    /// The definition of that name that a tenant may begin runs of: everybody's, else its own.
+    ///
+    /// # Errors
+    /// The store does not say.
+    async fn definition_of(
+        &self,
+        _tenant: &str,
+        id: &str,
+    ) -> Result<Option<Arc<Definition>>, ConductError> {
+        Ok(self.definition(id))
+    }
+
+    /// Takes a definition in that is one tenant's alone. The same one again changes nothing.
+    ///
+    /// # Errors
+    /// The name is taken, the tenant has as many as may be, or the store fails.
+    async fn define_for(
+        &self,
+        _tenant: &str,
+        definition: Definition,
+    ) -> Result<Arc<Definition>, DefineError> {
+        Ok(self.define(definition)?)
+    }
+
+    /// Where what is registered is kept, if it is to outlive the host.
+    fn store(&self) -> Option<Arc<dyn WorkStore>> {
+        None
+    }
 
     /// Begins a run, and drives it from then on. One that was begun with the same is left as it is.
     ///
@@ -129,6 +159,26 @@ impl Runs for Conducted {
         self.conductor.definitions().add(definition)
     }
 
+    async fn definition_of(
+        &self,
+        tenant: &str,
+        id: &str,
+    ) -> Result<Option<Arc<Definition>>, ConductError> {
+        self.conductor.definition(tenant, id).await
+    }
+
+    async fn define_for(
+        &self,
+        tenant: &str,
+        definition: Definition,
+    ) -> Result<Arc<Definition>, DefineError> {
+        self.conductor.define(tenant, definition).await
+    }
+
+    fn store(&self) -> Option<Arc<dyn WorkStore>> {
+        Some(Arc::clone(&self.store))
+    }
+
     async fn begin(&self, run: &RunId, start: Start) -> Result<Begun, ConductError> {
         self.conductor.begin(run.clone(), start).await
     }
@@ -219,13 +269,26 @@ impl From<ConductError> for Failure {
                 "fork_replay_overlay" => Self::new(Reason::Validation, message),
                 _ => Self::new(Reason::ForkPointInvalid, message),
             },
-            ConductError::Busy { .. } | ConductError::Stopping => {
+            ConductError::Busy { .. } | ConductError::Stopping | ConductError::Overtaken { .. } => {
                 Self::new(Reason::Unavailable, message)
             }
             ConductError::Append(_) | ConductError::Store(_) | ConductError::Blob(_) => {
                 Self::new(Reason::Unavailable, "the store cannot be asked now: come again later")
             }
             _ => Self::new(Reason::Internal, "the run cannot be used: see the log of the host"),
+        }
+    }
+}
+
+impl From<DefineError> for Failure {
+    fn from(error: DefineError) -> Self {
+        let message = error.to_string();
+        match error {
+            DefineError::Full { max, max_bytes } => Self::new(Reason::LimitReached, message)
+                .detail("max", max)
+                .detail("maxBytes", max_bytes),
+            DefineError::Conduct(error) => error.into(),
+            _ => Self::new(Reason::RunAlreadyActive, message),
         }
     }
 }

@@ -39,7 +39,12 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(limits.max_connections));
     let mut open = JoinSet::new();
     if host.config.has_webhooks {
-        tokio::spawn(webhook::announce_all(Arc::clone(&host)));
+        // What happens while it is looked up who is registered is told to them as well.
+        let told = host.runs.subscribe();
+        let known = webhook::look(&host);
+        let _ = tokio::time::timeout(millis(limits.answer_timeout_ms), known).await;
+        tokio::spawn(webhook::look_again(Arc::clone(&host)));
+        tokio::spawn(webhook::announce_all(Arc::clone(&host), told));
     }
     loop {
         let taken = tokio::select! {

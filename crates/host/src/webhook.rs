@@ -1,7 +1,10 @@
 //! Events are sent to whoever registered for them. What is sent is signed; who does not take it is asked
-//! again, a bounded number of times. Registrations live as long as the host does, and whoever is behind by
-//! more than a bounded number of events misses some: the log of the run has them all, and their sequences
-//! show the gap.
+//! again, a bounded number of times. Registrations outlive the host where its runs do. Whoever is behind by
+//! more than a bounded number of events, or was not sent to while no host ran, misses some: the log of the
+//! run has them all, and their sequences show the gap.
+
+mod kept;
+mod wrap;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,19 +13,20 @@ use std::time::Duration;
 use axum::body::Bytes;
 use probity_core::RunId;
 use probity_workflow::Entry;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::courier::{Courier, CourierError};
-use crate::error::{Failure, Reason};
 use crate::host::Host;
 use crate::tenant;
 use crate::token::signature;
 use crate::wire::v1::{event_id, event_type, render};
+use kept::Kept;
 
-/// Registrations of one tenant.
-const MAX_PER_TENANT: usize = 100;
+pub(crate) use kept::{look, look_again, register, remove};
+
 /// Events that wait for one of them.
 const WAITING: usize = 256;
 /// How often an event is sent, the first time included.
@@ -32,7 +36,12 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 /// Who is registered.
 #[derive(Default)]
-pub(crate) struct Webhooks(Mutex<HashMap<String, Subscription>>);
+pub(crate) struct Webhooks {
+    /// Those that are sent to, by name.
+    sent: Mutex<HashMap<String, Subscription>>,
+    /// What each tenant registered.
+    kept: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Kept>>>>,
+}
 
 /// What is registered for.
 pub(crate) struct Wanted {
@@ -57,13 +66,11 @@ struct Parcel {
 }
 
 impl Webhooks {
-    /// Registers somebody under a name that nobody has.
-    pub(crate) fn add(&self, host: &Arc<Host>, id: &str, wanted: Wanted) -> Result<(), Failure> {
+    /// Sends to a registration from now on. One that is sent to already stays what it is.
+    fn send(&self, host: &Arc<Host>, id: &str, wanted: Wanted) {
         let mut map = self.map();
-        let theirs = map.values().filter(|one| one.tenant == wanted.tenant).count();
-        if theirs >= MAX_PER_TENANT {
-            let why = format!("{MAX_PER_TENANT} webhooks are registered: remove one first");
-            return Err(Failure::new(Reason::RateLimited, why));
+        if map.contains_key(id) {
+            return;
         }
         let (queue, parcels) = mpsc::channel(WAITING);
         let stop = host.stop.child_token();
@@ -72,14 +79,11 @@ impl Webhooks {
         tokio::spawn(deliver(Arc::clone(host), delivery, parcels, stop.clone()));
         let subscription = Subscription { tenant, events, queue, _stop: stop.drop_guard() };
         map.insert(id.to_owned(), subscription);
-        Ok(())
     }
 
-    /// Removes a registration of that tenant. False if there is none.
-    pub(crate) fn remove(&self, tenant: &str, id: &str) -> bool {
-        let mut map = self.map();
-        let is_theirs = map.get(id).is_some_and(|one| one.tenant == tenant);
-        is_theirs && map.remove(id).is_some()
+    /// Sends nothing more there.
+    fn drop_one(&self, id: &str) {
+        self.map().remove(id);
     }
 
     /// Hands an event to whoever is registered for it.
@@ -102,13 +106,16 @@ impl Webhooks {
     }
 
     fn map(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tenants(&self) -> MutexGuard<'_, HashMap<String, Arc<tokio::sync::Mutex<Kept>>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Hands on every event from now on, until the host ends.
-pub(crate) async fn announce_all(host: Arc<Host>) {
-    let mut told = host.runs.subscribe();
+pub(crate) async fn announce_all(host: Arc<Host>, mut told: Receiver<(RunId, Arc<Entry>)>) {
     loop {
         let next = tokio::select! {
             biased;

@@ -19,4 +19,5 @@ mod fork;
 mod hostile;
 mod many;
 mod rig;
+mod shelves;
 mod team;

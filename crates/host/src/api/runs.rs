@@ -87,7 +87,8 @@ async fn create(call: Call) -> Result<Response, Failure> {
     {
         return Ok(response);
     }
-    let definition = call.host.shelf.get(&*call.host.runs, &caller.tenant, &wanted.workflow)?;
+    let definition = call.host.runs.definition_of(&caller.tenant, &wanted.workflow).await?;
+    let definition = definition.ok_or_else(|| Failure::missing("workflow", &wanted.workflow))?;
     let mut metadata = wanted.metadata;
     if key.is_some() {
         metadata.insert(DIGEST_KEY.to_owned(), digest.clone().into());

@@ -14,7 +14,7 @@ use crate::route::{Access, Route};
 use crate::schema::event_types;
 use crate::scope::Scope;
 use crate::tenant;
-use crate::webhook::Wanted;
+use crate::webhook::{self, Wanted};
 use crate::wire::v1::NewWebhook;
 
 pub(super) const REGISTER: Route = Route {
@@ -70,7 +70,7 @@ async fn register(call: Call) -> Result<Response, Failure> {
     let secret = wanted.secret.or_else(|| drawn.clone()).unwrap_or_default();
     let events = if is_all { BTreeSet::new() } else { wanted.events.into_iter().collect() };
     let subscription = Wanted { tenant, url: wanted.url, events, secret };
-    host.webhooks.add(host, &id, subscription)?;
+    webhook::register(host, &id, subscription).await?;
     let mut body = json!({"webhookId": id, "subscriptionId": id});
     if let (Some(drawn), Some(members)) = (drawn, body.as_object_mut()) {
         members.insert("secret".to_owned(), drawn.into());
@@ -80,7 +80,7 @@ async fn register(call: Call) -> Result<Response, Failure> {
 
 async fn remove(call: Call) -> Result<Response, Failure> {
     let id = call.param("webhookId");
-    if !call.host.webhooks.remove(&call.caller()?.tenant, id) {
+    if !webhook::remove(&call.host, &call.caller()?.tenant, id).await? {
         let message = "there is no such webhook: it may be removed already";
         return Err(Failure::new(Reason::SubscriptionNotFound, message));
     }

@@ -41,8 +41,9 @@ pub(super) const REGISTER: Route = Route {
 };
 
 async fn read(call: Call) -> Result<Response, Failure> {
-    let (runs, id) = (&*call.host.runs, call.param("workflowId"));
-    let definition = call.host.shelf.get(runs, &call.caller()?.tenant, id)?;
+    let id = call.param("workflowId");
+    let definition = call.host.runs.definition_of(&call.caller()?.tenant, id).await?;
+    let definition = definition.ok_or_else(|| Failure::missing("workflow", id))?;
     Ok(answer(StatusCode::OK, definition.as_json()))
 }
 
@@ -53,7 +54,7 @@ async fn register(call: Call) -> Result<Response, Failure> {
         return Err(Failure::invalid("/id", what));
     }
     let id = definition.id().to_owned();
-    call.host.shelf.register(&*call.host.runs, &call.caller()?.tenant, definition)?;
+    call.host.runs.define_for(&call.caller()?.tenant, definition).await?;
     Ok(answer(StatusCode::CREATED, &json!({"id": id})))
 }
 

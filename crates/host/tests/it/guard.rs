@@ -87,8 +87,14 @@ async fn a_registered_definition_is_its_tenants_alone() {
     begun.is_failure(404, "not_found");
     let mut changed = definition.clone();
     changed["version"] = json!("9.0.0");
-    let taken = theirs(Method::POST, "/v1/workflows", changed.to_string()).await;
-    taken.is_failure(409, "run_already_active");
+    // Names are each tenant's own: nobody learns which ones another tenant has.
+    let registered = theirs(Method::POST, "/v1/workflows", changed.to_string()).await;
+    assert_eq!(registered.status, 201, "{}", registered.json);
+    let read = theirs(Method::GET, "/v1/workflows/mine", String::new()).await;
+    assert_eq!(read.json["version"], "9.0.0");
+    let mut differs = definition.clone();
+    differs["name"] = json!("another");
+    face.post("/v1/workflows", &differs).await.is_failure(409, "run_already_active");
     let mut shared = definition.clone();
     (shared["id"], shared["version"]) = (json!("conformance-noop"), json!("9.0.0"));
     face.post("/v1/workflows", &shared).await.is_failure(409, "run_already_active");
@@ -97,6 +103,22 @@ async fn a_registered_definition_is_its_tenants_alone() {
     assert_eq!(face.get("/v1/workflows/mine").await.json, changed);
     let run = face.begin("mine").await;
     face.to_end(&run).await;
+    // They outlive the host.
+    let again = Face::on(config(), std::sync::Arc::clone(&face.store)).await;
+    assert_eq!(again.get("/v1/workflows/mine").await.json["version"], "9.0.0");
+    again.to_end(&again.begin("mine").await).await;
+    // Where they are kept is no run of anybody.
+    let runs = again.get("/v1/runs").await.json;
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "{runs}");
+    let listed = face.store.list(None, 100).await.unwrap();
+    let list = listed.iter().find(|it| it.run.as_str().starts_with("definitions-")).unwrap();
+    for path in ["", "/events", "/cancel"] {
+        let path = format!("/v1/runs/{}{path}", list.run);
+        face.get(&path).await.is_failure(
+            if path.ends_with("cancel") { 405 } else { 404 },
+            if path.ends_with("cancel") { "method_not_allowed" } else { "not_found" },
+        );
+    }
 }
 
 #[tokio::test]

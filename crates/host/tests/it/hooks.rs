@@ -9,6 +9,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use probity_host::Courier;
+use probity_store::{MemoryStore, WorkStore, read_run};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::Sha256;
@@ -36,8 +37,12 @@ async fn receiver(refusals: usize) -> (String, mpsc::Receiver<(HeaderMap, Bytes)
 }
 
 async fn open_face() -> Face {
+    open_face_on(Arc::new(MemoryStore::new())).await
+}
+
+async fn open_face_on(store: Arc<dyn WorkStore>) -> Face {
     let courier = Courier::new(vec!["127.0.0.1".parse().unwrap()]);
-    Face::with(probity_host::HostConfig { courier, ..config() }).await
+    Face::on(probity_host::HostConfig { courier, ..config() }, store).await
 }
 
 fn signed(secret: &str, headers: &HeaderMap, body: &[u8]) -> bool {
@@ -123,4 +128,93 @@ async fn nothing_is_sent_where_it_should_not_be() {
         .await
         .is_failure(404, "not_found");
     assert!(face.get("/.well-known/openwop").await.json.get("webhooks").is_none());
+}
+
+/// Whoever is registered on a store, as its logs and blobs have it.
+async fn kept(face: &Face) -> String {
+    let mut text = String::new();
+    for listed in face.store.list(None, 1_000).await.unwrap() {
+        for line in read_run(&*face.store, &listed.run).await.unwrap() {
+            text.push_str(&String::from_utf8(line).unwrap());
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn webhooks_outlive_the_host_and_their_secrets_are_not_in_the_store() {
+    let face = open_face().await;
+    let (url, mut taken) = receiver(0).await;
+    let url = format!("{url}?token=hush-hush");
+    let body = json!({"url": url, "secret": "hush", "events": ["run.completed"]});
+    let id = face.post("/v1/webhooks", &body).await.text("webhookId");
+    let gone = face.post("/v1/webhooks", &body).await.text("webhookId");
+    let path = format!("/v1/webhooks/{gone}");
+    assert_eq!(done(face.ask(Method::DELETE, &path)).await.status, 204);
+    assert!(kept(&face).await.contains(&id) && !kept(&face).await.contains("hush"));
+    let store = Arc::clone(&face.store);
+    drop(face);
+    let face = open_face_on(Arc::clone(&store)).await;
+    let run = face.begin("conformance-noop").await;
+    let (headers, body) = taken.recv().await.unwrap();
+    assert!(signed("hush", &headers, &body));
+    assert_eq!(headers["x-openwop-subscription-id"], id.as_str());
+    assert!(String::from_utf8_lossy(&body).contains(&run));
+    // Nothing came for the one that was removed, or it would have come before what comes now.
+    face.begin("conformance-noop").await;
+    assert_eq!(taken.recv().await.unwrap().0["x-openwop-subscription-id"], id.as_str());
+    // A host with another secret cannot send, and can remove.
+    let courier = Courier::new(vec!["127.0.0.1".parse().unwrap()]);
+    let strange = probity_host::HostConfig { courier, token_secret: [8; 32], ..config() };
+    let strange = Face::on(strange, store).await;
+    let path = format!("/v1/webhooks/{id}");
+    assert_eq!(done(strange.ask(Method::DELETE, &path)).await.status, 204);
+    done(face.ask(Method::DELETE, &path)).await.is_failure(404, "subscription_not_found");
+}
+
+#[tokio::test]
+async fn hosts_on_one_store_send_to_those_that_another_one_registered() {
+    let one = open_face().await;
+    let other = open_face_on(Arc::clone(&one.store)).await;
+    let (url, mut taken) = receiver(0).await;
+    let body = json!({"url": url, "events": ["run.completed"]});
+    let (first, second) =
+        tokio::join!(one.post("/v1/webhooks", &body), other.post("/v1/webhooks", &body));
+    let mut expected = vec![first.text("webhookId"), second.text("webhookId")];
+    expected.sort();
+    // What one host registers the other learns by itself; what it is asked for, it looks up.
+    let path = |id: &str| format!("/v1/webhooks/{id}");
+    let strange = one.post("/v1/webhooks", &body).await.text("webhookId");
+    assert_eq!(done(other.ask(Method::DELETE, &path(&strange))).await.status, 204);
+    done(one.ask(Method::DELETE, &path(&strange))).await.is_failure(404, "subscription_not_found");
+    for face in [&one, &other] {
+        face.begin("conformance-noop").await;
+        let mut got = Vec::new();
+        for _ in 0..2 {
+            let (headers, _) = taken.recv().await.unwrap();
+            got.push(headers["x-openwop-subscription-id"].to_str().unwrap().to_owned());
+        }
+        got.sort();
+        assert_eq!(got, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_registers_no_more_webhooks_than_may_be() {
+    let face = open_face().await;
+    let body = json!({"url": "http://127.0.0.1:9/"});
+    let mut last = String::new();
+    for _ in 0..100 {
+        let answer = face.post("/v1/webhooks", &body).await;
+        assert_eq!(answer.status, 201, "{}", answer.json);
+        last = answer.text("webhookId");
+    }
+    let full = face.post("/v1/webhooks", &body).await;
+    full.is_failure(409, "limit_reached");
+    assert_eq!(full.json["details"]["max"], 100);
+    assert!(!full.headers.contains_key("retry-after"));
+    let theirs = face.bare(Method::POST, "/v1/webhooks").bearer_auth(OTHER).body(body.to_string());
+    assert_eq!(done(theirs).await.status, 201);
+    done(face.ask(Method::DELETE, &format!("/v1/webhooks/{last}"))).await;
+    assert_eq!(face.post("/v1/webhooks", &body).await.status, 201);
 }
