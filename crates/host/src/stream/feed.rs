@@ -1,7 +1,10 @@
 //! The events of one run for all its readers. Whoever is slow reads the log.
 
 use std::collections::{HashMap, VecDeque};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 
 use probity_conductor::ConductError;
 use probity_core::RunId;
@@ -11,10 +14,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::frame::Frame;
 use crate::runs::{Follow, Runs};
 
-/// Frames that are kept for readers that are near the end.
-const WINDOW: usize = 512;
-/// Events that are read from the log at a time.
-const PAGE: usize = 128;
+/// Bytes that are kept for readers that are near the end; one frame at least.
+const WINDOW_BYTES: usize = 1024 * 1024;
+/// Events that are told of at once where so many came at once.
+const MAX_BURST: usize = 256;
 
 /// The feeds that somebody reads.
 #[derive(Default)]
@@ -34,6 +37,8 @@ struct Shared {
 
 struct Window {
     frames: VecDeque<Arc<Frame>>,
+    /// Of all of them.
+    bytes: usize,
     /// The sequence of the first one of them, or of the one that is to come.
     base: u64,
     /// Whether nothing more will come.
@@ -47,8 +52,8 @@ pub(crate) struct Reader {
     run: RunId,
     at: u64,
     changed: watch::Receiver<()>,
-    /// Read from the log, not told yet.
-    ahead: VecDeque<Arc<Frame>>,
+    /// Reads what the window has no more, until it has what is next.
+    behind: Option<Box<dyn Follow>>,
 }
 
 impl Feeds {
@@ -73,7 +78,7 @@ impl Feeds {
             run: run.clone(),
             at: from,
             changed,
-            ahead: VecDeque::new(),
+            behind: None,
         }))
     }
 
@@ -89,7 +94,12 @@ impl Feeds {
         }
         map.retain(|_, feed| feed.strong_count() > 0);
         let shared = Arc::new(Shared {
-            window: Mutex::new(Window { frames: VecDeque::new(), base: from, is_over: false }),
+            window: Mutex::new(Window {
+                frames: VecDeque::new(),
+                bytes: 0,
+                base: from,
+                is_over: false,
+            }),
             changed: watch::Sender::new(()),
         });
         let stop = CancellationToken::new();
@@ -112,36 +122,64 @@ async fn fill(
     mut follow: Box<dyn Follow>,
     stop: CancellationToken,
 ) {
+    let mut frames = Vec::new();
     loop {
-        let next = tokio::select! {
-            biased;
-            () = stop.cancelled() => return,
-            next = follow.next() => next,
+        let mut next = pin!(follow.next());
+        let found = match at_once(next.as_mut()).await {
+            Some(found) => found,
+            None => {
+                // Whoever waits is woken once for what came at once.
+                shared.push(std::mem::take(&mut frames), false);
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    found = next => found,
+                }
+            }
         };
-        let frame = match next {
+        let frame = match found {
             Ok(Some(entry)) => Some(Arc::new(Frame::new(&run, &entry))),
             Ok(None) | Err(_) => None,
         };
         let is_over = frame.as_ref().is_none_or(|frame| frame.is_terminal);
-        shared.push(frame, is_over);
-        if is_over {
+        frames.extend(frame);
+        if is_over || frames.len() >= MAX_BURST {
+            shared.push(std::mem::take(&mut frames), is_over);
+        }
+        if is_over || stop.is_cancelled() {
             return;
         }
     }
 }
 
+/// What a future comes to without waiting.
+async fn at_once<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|cx| {
+        Poll::Ready(match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
 impl Shared {
-    fn push(&self, frame: Option<Arc<Frame>>, is_over: bool) {
+    fn push(&self, frames: Vec<Arc<Frame>>, is_over: bool) {
+        if frames.is_empty() && !is_over {
+            return;
+        }
         let mut window = self.window();
-        if let Some(frame) = frame {
+        for frame in frames {
             if window.frames.is_empty() {
                 window.base = frame.sequence;
             }
+            window.bytes += frame.sse.len();
             window.frames.push_back(frame);
-            if window.frames.len() > WINDOW {
-                window.frames.pop_front();
-                window.base += 1;
-            }
+        }
+        while window.bytes > WINDOW_BYTES && window.frames.len() > 1 {
+            let oldest = window.frames.pop_front();
+            window.bytes -= oldest.map_or(0, |frame| frame.sse.len());
+            window.base += 1;
         }
         window.is_over |= is_over;
         drop(window);
@@ -165,24 +203,20 @@ impl Reader {
     /// The next event; `None` behind the last one. Dropping the call loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Frame>>, ConductError> {
         loop {
-            if let Some(frame) = self.ahead.pop_front() {
-                return Ok(Some(self.told(frame)));
-            }
             // Seen before the look, so that what comes between them wakes.
             self.changed.mark_unchanged();
             match self.place() {
-                Place::Here(frame) => return Ok(Some(self.told(frame))),
+                Place::Here(frame) => {
+                    self.behind = None;
+                    return Ok(Some(self.told(frame)));
+                }
                 Place::Nowhere => return Ok(None),
                 Place::Log => {
-                    let page = self.runs.entries(&self.run, self.at, PAGE).await?;
-                    let entries = page.map(|page| page.entries).unwrap_or_default();
-                    if entries.is_empty() {
-                        return Ok(None);
-                    }
-                    let frames = entries.iter().map(|entry| Frame::new(&self.run, entry));
-                    self.ahead.extend(frames.map(Arc::new));
+                    let frame = self.read_on().await?;
+                    return Ok(frame.map(|frame| self.told(frame)));
                 }
                 Place::Later => {
+                    self.behind = None;
                     if self.changed.changed().await.is_err() {
                         return Ok(None);
                     }
@@ -191,8 +225,30 @@ impl Reader {
         }
     }
 
+    /// The next event, if it is at hand.
+    pub(crate) fn at_hand(&mut self) -> Option<Arc<Frame>> {
+        match self.place() {
+            Place::Here(frame) => Some(self.told(frame)),
+            Place::Log | Place::Later | Place::Nowhere => None,
+        }
+    }
+
+    /// The next event, out of the log, which is read once however long this reader stays behind.
+    async fn read_on(&mut self) -> Result<Option<Arc<Frame>>, ConductError> {
+        let mut behind = match self.behind.take() {
+            Some(behind) => behind,
+            None => match self.runs.follow(&self.run, self.at).await? {
+                Some(behind) => behind,
+                None => return Ok(None),
+            },
+        };
+        let entry = behind.next().await?;
+        self.behind = Some(behind);
+        Ok(entry.map(|entry| Arc::new(Frame::new(&self.run, &entry))))
+    }
+
     fn told(&mut self, frame: Arc<Frame>) -> Arc<Frame> {
-        self.at = frame.sequence + 1;
+        self.at = frame.sequence.saturating_add(1);
         frame
     }
 

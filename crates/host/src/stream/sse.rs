@@ -24,6 +24,8 @@ use crate::wire::v1::run_snapshot;
 pub(super) const WAITING: usize = 16;
 /// Events of one batch.
 const MAX_BATCH: usize = 256;
+/// Bytes from which on a piece of events that were at hand is sent.
+const PIECE_BYTES: usize = 16 * 1024;
 /// Says that the connection lives.
 pub(super) const ALIVE: &[u8] = b": alive\n\n";
 
@@ -96,9 +98,10 @@ async fn tell(mut told: Told, sender: mpsc::Sender<Bytes>) {
             }
             Turn::Due if batch.frames.is_empty() => sink.send(Bytes::from_static(ALIVE)).await,
             Turn::Due => batch.flush(&sink).await,
+            Turn::Frame(frame) if told.is_plain() => plain(&mut told, frame, &sink).await,
             Turn::Frame(frame) => {
                 let is_last = frame.is_terminal;
-                pass(&told, frame, &mut batch, &sink).await && !is_last
+                pass(&mut told, frame, &mut batch, &sink).await && !is_last
             }
         };
     }
@@ -121,8 +124,42 @@ async fn turn(told: &mut Told, sink: &Sink, batch: &Batch) -> Turn {
     }
 }
 
+impl Told {
+    /// Whether every event is told by itself, as it is.
+    const fn is_plain(&self) -> bool {
+        self.buffer_ms == 0 && !self.modes.values
+    }
+}
+
+/// Sends a frame and those behind it that are at hand, in one piece. False where nobody takes it any more,
+/// and behind the last one.
+async fn plain(told: &mut Told, first: Arc<Frame>, sink: &Sink) -> bool {
+    let (mut piece, mut next) = (Vec::new(), Some(first));
+    let (mut bytes, mut is_last) = (0, false);
+    while let Some(frame) = next {
+        is_last = frame.is_terminal;
+        if told.modes.admits(&frame) {
+            bytes += frame.sse.len();
+            piece.push(frame);
+        }
+        next = match is_last || bytes >= PIECE_BYTES {
+            true => None,
+            false => told.reader.at_hand(),
+        };
+    }
+    let text = match piece.as_slice() {
+        [] => return !is_last,
+        [only] => only.sse.clone(),
+        several => {
+            let text: Vec<&[u8]> = several.iter().map(|frame| frame.sse.as_ref()).collect();
+            Bytes::from(text.concat())
+        }
+    };
+    sink.send(text).await && !is_last
+}
+
 /// Sends a frame, or gathers it. False where nobody takes it any more.
-async fn pass(told: &Told, frame: Arc<Frame>, batch: &mut Batch, sink: &Sink) -> bool {
+async fn pass(told: &mut Told, frame: Arc<Frame>, batch: &mut Batch, sink: &Sink) -> bool {
     if !told.modes.admits(&frame) {
         return !frame.is_terminal || batch.flush(sink).await;
     }
@@ -136,9 +173,6 @@ async fn pass(told: &Told, frame: Arc<Frame>, batch: &mut Batch, sink: &Sink) ->
             }
             Ok(None) | Err(_) => false,
         };
-    }
-    if told.buffer_ms == 0 {
-        return sink.send(frame.sse.clone()).await;
     }
     let is_urgent = frame.is_terminal || frame.is_suspension;
     batch.due.get_or_insert_with(|| Instant::now() + millis(told.buffer_ms));
