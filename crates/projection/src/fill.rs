@@ -1,10 +1,8 @@
 //! Filling an index from the logs of a store.
 
-use std::collections::BTreeSet;
-
 use probity_core::RunId;
-use probity_store::{LogState, RunSummary, Store, limits};
-use rusqlite::OptionalExtension as _;
+use probity_store::{Cursor, LogState, RunSummary, Store, limits};
+use rusqlite::{OptionalExtension as _, params};
 
 use crate::query::unsigned;
 use crate::row::Rows;
@@ -12,6 +10,8 @@ use crate::{Index, IndexError};
 
 /// Rows of runs that are written in one transaction.
 const RUNS_PER_WRITE: usize = 128;
+/// Names that are looked at for each run that may be read.
+const NAMES_PER_RUN: usize = 64;
 
 /// What filling came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +22,42 @@ pub struct Updated {
     pub new: u64,
     /// Runs of the index that have not ended.
     pub open: u64,
+}
+
+/// What bringing an index nearer to its store came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Runs whose logs were read.
+    pub read: u64,
+    /// Whether the index has every run of the store, as of the call.
+    pub is_complete: bool,
+}
+
+/// How far filling has come, between two calls.
+#[derive(Debug, Default)]
+pub(crate) struct Pass {
+    /// Behind which run older ones are to be looked for.
+    back: Option<Cursor>,
+    /// Whether everything behind the first run that the index has is there.
+    is_rest_known: bool,
+    /// The open run that was looked at last.
+    looked: String,
+}
+
+/// How a walk through the list ended.
+enum Walk {
+    /// At a run that the index has.
+    Known,
+    /// At the end of the list.
+    End,
+    /// There was no more to spend; it goes on behind that run.
+    Spent(Option<Cursor>),
+}
+
+/// What a walk may still do.
+struct Budget {
+    runs: usize,
+    names: usize,
 }
 
 /// A run as the index has it.
@@ -37,58 +73,108 @@ impl Index {
     /// # Errors
     /// [`IndexError`]; what was written until then is right, and the next call goes on.
     pub async fn update(&mut self, store: &dyn Store) -> Result<Updated, IndexError> {
-        let was_complete = self.complete().map_err(|error| self.failed(error))?;
         let mut updated = Updated::default();
-        let open = self.open_runs().map_err(|error| self.failed(error))?;
-        self.set_complete(false).map_err(|error| self.failed(error))?;
-        self.new_runs(store, was_complete, &mut updated).await?;
-        self.set_complete(true).map_err(|error| self.failed(error))?;
-        self.look_again(store, open, &mut updated).await?;
+        self.bring(store, usize::MAX, &mut updated).await?;
         updated.open = self.count_open().map_err(|error| self.failed(error))?;
         Ok(updated)
     }
 
-    /// Runs that the index does not have, from the newest on; to the first that it has, if it has all
-    /// that are older.
-    async fn new_runs(
+    /// Brings the index nearer to the store: the newest runs first, then older ones, each time from where
+    /// the last call ended; and open runs that went on. At most so many logs are read of either.
+    ///
+    /// # Errors
+    /// As [`Index::update`].
+    pub async fn refresh(
         &mut self,
         store: &dyn Store,
-        was_complete: bool,
+        max_runs: usize,
+    ) -> Result<Refreshed, IndexError> {
+        let mut updated = Updated::default();
+        self.bring(store, max_runs, &mut updated).await?;
+        let is_complete = self.complete().map_err(|error| self.failed(error))?;
+        Ok(Refreshed { read: updated.read, is_complete })
+    }
+
+    async fn bring(
+        &mut self,
+        store: &dyn Store,
+        max_runs: usize,
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
-        let mut after = None;
-        loop {
+        let open = self.open_runs(max_runs).map_err(|error| self.failed(error))?;
+        let was_complete = self.complete().map_err(|error| self.failed(error))?;
+        let names = max_runs.saturating_mul(NAMES_PER_RUN);
+        let mut budget = Budget { runs: max_runs, names };
+        // What is not put back is forgotten: after a failure nobody knows where rows are missing.
+        let (back, is_rest_known) = (self.pass.back.take(), self.pass.is_rest_known);
+        self.pass.is_rest_known = false;
+        let newest = self.walk(store, None, true, &mut budget, updated).await?;
+        let (walk, is_rest_known) = match newest {
+            Walk::Known if !was_complete => {
+                let walk = self.walk(store, back, is_rest_known, &mut budget, updated).await?;
+                (walk, is_rest_known)
+            }
+            walk => (walk, was_complete),
+        };
+        if let Walk::Spent(back) = walk {
+            (self.pass.back, self.pass.is_rest_known) = (back, is_rest_known);
+        } else {
+            self.set_complete(true).map_err(|error| self.failed(error))?;
+        }
+        self.look_again(store, open, updated).await
+    }
+
+    /// Reads runs that the index does not have, from behind a place on to older ones.
+    async fn walk(
+        &mut self,
+        store: &dyn Store,
+        from: Option<Cursor>,
+        ends_at_known: bool,
+        budget: &mut Budget,
+        updated: &mut Updated,
+    ) -> Result<Walk, IndexError> {
+        let (mut after, mut rows) = (from, Vec::new());
+        let walk = 'walk: loop {
             let page = store.list(after, limits::MAX_PAGE_RUNS).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = Some(last.cursor);
-            let mut is_known = false;
-            let mut rows = Vec::new();
-            for RunSummary { run, state, .. } in page {
+            if page.is_empty() {
+                break Walk::End;
+            }
+            for RunSummary { run, state, cursor, .. } in page {
                 if self.known(&run).map_err(|error| self.failed(error))?.is_some() {
-                    is_known = true;
-                    if was_complete {
-                        break;
+                    if ends_at_known {
+                        break 'walk Walk::Known;
                     }
-                    continue;
+                } else if budget.runs == 0 {
+                    break 'walk Walk::Spent(after);
+                } else {
+                    budget.runs -= 1;
+                    rows.push(Rows::read(store, run, state).await?);
+                    updated.new = updated.new.saturating_add(1);
                 }
-                rows.push(Rows::read(store, run, state).await?);
-                updated.new = updated.new.saturating_add(1);
+                after = Some(cursor);
                 if rows.len() >= RUNS_PER_WRITE {
+                    // Newer runs have rows from here on, and older ones may have none.
+                    self.set_complete(false).map_err(|error| self.failed(error))?;
                     self.write(&mut rows, updated)?;
                 }
+                if budget.names == 0 {
+                    break 'walk Walk::Spent(after);
+                }
+                budget.names -= 1;
             }
-            self.write(&mut rows, updated)?;
-            if is_known && was_complete {
-                return Ok(());
-            }
+        };
+        if matches!(walk, Walk::Spent(_)) {
+            self.set_complete(false).map_err(|error| self.failed(error))?;
         }
+        self.write(&mut rows, updated)?;
+        Ok(walk)
     }
 
     /// Runs that had not ended.
     async fn look_again(
         &mut self,
         store: &dyn Store,
-        open: BTreeSet<RunId>,
+        open: Vec<RunId>,
         updated: &mut Updated,
     ) -> Result<(), IndexError> {
         let mut rows = Vec::new();
@@ -107,6 +193,9 @@ impl Index {
     }
 
     fn write(&mut self, rows: &mut Vec<Rows>, updated: &mut Updated) -> Result<(), IndexError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
         let path = self.path.clone();
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let mut write = || -> rusqlite::Result<()> {
@@ -128,14 +217,25 @@ impl Index {
         select.query_row([run.as_str()], read).optional()
     }
 
-    fn open_runs(&self) -> rusqlite::Result<BTreeSet<RunId>> {
-        let mut select = self.connection.prepare_cached("SELECT id FROM run WHERE sealed = 0")?;
-        let names = select.query_map([], |row| row.get::<_, String>(0))?;
-        let mut runs = BTreeSet::new();
-        for name in names {
-            runs.extend(name?.parse::<RunId>().ok());
+    /// Open runs, at most so many: in turn, so that each is looked at again in the end.
+    fn open_runs(&mut self, max: usize) -> rusqlite::Result<Vec<RunId>> {
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let mut names: Vec<String> = Vec::new();
+        {
+            let mut select = self.connection.prepare_cached(
+                "SELECT id FROM run WHERE sealed = 0 AND id > ?1 ORDER BY id LIMIT ?2",
+            )?;
+            let found = select.query_map(params![self.pass.looked, max], |row| row.get(0))?;
+            names.extend(found.collect::<Result<Vec<_>, _>>()?);
+            let rest = max.saturating_sub(i64::try_from(names.len()).unwrap_or(i64::MAX));
+            let mut select = self.connection.prepare_cached(
+                "SELECT id FROM run WHERE sealed = 0 AND id <= ?1 ORDER BY id LIMIT ?2",
+            )?;
+            let found = select.query_map(params![self.pass.looked, rest], |row| row.get(0))?;
+            names.extend(found.collect::<Result<Vec<_>, _>>()?);
         }
-        Ok(runs)
+        self.pass.looked = names.last().cloned().unwrap_or_default();
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     fn count_open(&self) -> rusqlite::Result<u64> {
@@ -148,6 +248,7 @@ impl Index {
     }
 
     fn set_complete(&self, complete: bool) -> rusqlite::Result<()> {
-        self.connection.execute("UPDATE about SET complete = ?1", [complete]).map(drop)
+        let update = "UPDATE about SET complete = ?1 WHERE complete <> ?1";
+        self.connection.execute(update, [complete]).map(drop)
     }
 }

@@ -1,36 +1,54 @@
 //! From the log of a run to its rows.
 
-use probity_core::{Delegation, Digest, Entry, Event, Outcome, RunId, Stage};
-use probity_record::{blob_digest, read_records};
+mod finding;
+mod ledger;
+mod write;
+
+use probity_core::{Delegation, Digest, Drift, Entry, Event, Outcome, RunId, Stage};
+use probity_record::{LineFault, Record, blob_digest, read_records};
 use probity_store::{BlobError, LogState, Pool, ReadError, Store, read_run};
-use rusqlite::{Transaction, params};
 use serde::Deserialize;
 
-use crate::IndexError;
+use self::finding::Found;
+use self::ledger::Waived;
+use crate::{IndexError, delegate_of};
 
-/// The largest request that is read for its task and pool, in bytes.
+/// The largest request that is read for its task, delegate and pool, in bytes.
 const MAX_REQUEST_BYTES: u64 = 4 * 1024 * 1024;
+/// Hex digits that a host puts in front of a name.
+const MARK_CHARS: usize = 12;
 
-/// The rows of one run.
+/// The rows of one log.
 #[derive(Debug)]
 pub(crate) struct Rows {
     run: RunId,
+    kind: &'static str,
     parent: Option<RunId>,
     pool: Option<String>,
+    delegate: Option<String>,
     task: Option<Digest>,
     request: Option<Digest>,
+    envelope: Option<Digest>,
     stage: &'static str,
     outcome: Option<Outcome>,
     code: Option<String>,
+    waived: bool,
     attempts: u32,
+    max_attempts: u32,
     interruptions: u32,
+    tokens: u64,
     epoch: u64,
     worker: Option<String>,
+    candidate: Option<Digest>,
+    head: Option<Digest>,
     opened_at_ms: u64,
     ended_at_ms: Option<u64>,
+    changed_at_ms: u64,
     len: u64,
     sealed: bool,
     verdicts: Vec<Verdict>,
+    findings: Vec<Found>,
+    waiver: Option<Waived>,
 }
 
 #[derive(Debug)]
@@ -40,6 +58,8 @@ struct Verdict {
     judgement: &'static str,
     code: String,
     counted: bool,
+    drift: Option<&'static str>,
+    flaky: bool,
     at_ms: u64,
 }
 
@@ -60,23 +80,32 @@ impl Rows {
         run: RunId,
         state: LogState,
     ) -> Result<Self, IndexError> {
+        let first = store.read(&run, 0, 1).await?;
+        if let Some(first) = first.first()
+            && matches!(Record::parse(first), Err(LineFault::WorkflowLog))
+        {
+            return Ok(Self::ledger(run, state, first));
+        }
         let records = read_run(store, &run).await?;
-        let entries = match read_records(&records) {
-            Ok(log) if log.run == run => log.entries,
+        let log = match read_records(&records) {
+            Ok(log) if log.run == run => log,
             _ => return Ok(Self::damaged(run, state, "log_damaged")),
         };
         // The log may have grown since its state was asked for.
-        let len = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-        let Ok(machine) = Delegation::replay(&entries) else {
+        let len = u64::try_from(log.entries.len()).unwrap_or(u64::MAX);
+        let Ok(machine) = Delegation::replay(&log.entries) else {
             return Ok(Self::damaged(run, LogState { len, ..state }, "log_illegal"));
         };
-        let mut rows = Self::of(run, &machine, &entries);
-        let request = request(store, machine.request()).await?;
+        let mut rows = Self::of(run, &machine, &log.entries);
+        rows.head = Some(log.head);
         rows.request = Some(machine.request());
-        rows.task =
-            request.as_ref().and_then(|it| it.task.as_deref()).map(|it| blob_digest(it.as_bytes()));
-        let pool = request.and_then(|it| it.pool);
-        rows.pool = pool.filter(|name| name.parse::<Pool>().is_ok());
+        if let Some(bytes) = request(store, machine.request()).await? {
+            rows.delegate = Some(delegate_of(&bytes));
+            let request: Option<Request> = serde_json::from_slice(&bytes).ok();
+            let (task, pool) = request.map(|it| (it.task, it.pool)).unwrap_or_default();
+            rows.task = task.map(|task| blob_digest(task.as_bytes()));
+            rows.pool = pool.filter(|name| name.parse::<Pool>().is_ok());
+        }
         Ok(rows)
     }
 
@@ -90,115 +119,143 @@ impl Rows {
             Event::OutcomeDecided { code, .. } => Some((entry.at_ms, code.to_string())),
             _ => None,
         });
+        let waits = entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::Escalated { code, .. } => Some(code.to_string()),
+            _ => None,
+        });
         let (ended_at_ms, code) = ended.unzip();
         Self {
+            kind: "delegation",
             parent: machine.parent().cloned(),
-            pool: None,
-            task: None,
-            request: None,
+            envelope: machine.terms().map(|terms| terms.envelope),
             stage: word(stage),
-            outcome: stage.outcome().or_else(|| waits(stage).then_some(Outcome::Escalated)),
-            code,
+            outcome: stage.outcome().or_else(|| is_waiting(stage).then_some(Outcome::Escalated)),
+            code: code.or_else(|| waits.filter(|_| is_waiting(stage))),
+            waived: machine.ending().is_some_and(|ending| ending.waived),
             attempts: machine.attempts(),
+            max_attempts: machine.max_attempts(),
             interruptions: machine.interruptions(),
+            tokens: machine.usage().tokens,
             epoch: machine.epoch(),
             worker,
+            candidate: candidate(machine, entries),
             opened_at_ms: machine.opened_at_ms(),
             ended_at_ms,
+            changed_at_ms: entries.last().map_or(0, |entry| entry.at_ms),
             len: machine.entries(),
             sealed: matches!(stage, Stage::Sealed { .. }),
             verdicts: entries.iter().filter_map(Verdict::of).collect(),
-            run,
+            findings: finding::of(machine.checks(), entries),
+            ..Self::empty(run)
         }
     }
 
     /// What is known of a run whose log says nothing. It stays as it is only if it is sealed.
     fn damaged(run: RunId, state: LogState, code: &str) -> Self {
-        Self {
-            run,
-            parent: None,
-            pool: None,
-            task: None,
-            request: None,
-            stage: "damaged",
-            outcome: None,
-            code: Some(code.to_owned()),
-            attempts: 0,
-            interruptions: 0,
-            epoch: 0,
-            worker: None,
-            opened_at_ms: 0,
-            ended_at_ms: None,
-            len: state.len,
-            sealed: state.sealed,
-            verdicts: Vec::new(),
-        }
+        let LogState { len, sealed } = state;
+        let code = Some(code.to_owned());
+        Self { kind: "damaged", stage: "damaged", code, len, sealed, ..Self::empty(run) }
     }
 
-    /// Puts the rows in the place of those that are there.
-    pub(crate) fn write(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        let run = self.run.as_str();
-        let mut forget = transaction.prepare_cached("DELETE FROM verdict WHERE run = ?1")?;
-        forget.execute([run])?;
-        let mut put = transaction.prepare_cached(
-            "INSERT OR REPLACE INTO run VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-        )?;
-        put.execute(params![
+    const fn empty(run: RunId) -> Self {
+        Self {
             run,
-            self.parent.as_ref().map(RunId::as_str),
-            self.pool,
-            self.task.map(|digest| digest.to_string()),
-            self.request.map(|digest| digest.to_string()),
-            self.stage,
-            self.outcome.map(Outcome::as_str),
-            self.code,
-            self.attempts,
-            self.interruptions,
-            signed(self.epoch),
-            self.worker,
-            signed(self.opened_at_ms),
-            self.ended_at_ms.map(signed),
-            signed(self.len),
-            self.sealed,
-        ])?;
-        let mut put = transaction
-            .prepare_cached("INSERT OR REPLACE INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-        for verdict in &self.verdicts {
-            let Verdict { epoch, turn, judgement, code, counted, at_ms } = verdict;
-            put.execute(params![run, epoch, turn, judgement, code, counted, signed(*at_ms)])?;
+            kind: "",
+            parent: None,
+            pool: None,
+            delegate: None,
+            task: None,
+            request: None,
+            envelope: None,
+            stage: "",
+            outcome: None,
+            code: None,
+            waived: false,
+            attempts: 0,
+            max_attempts: 0,
+            interruptions: 0,
+            tokens: 0,
+            epoch: 0,
+            worker: None,
+            candidate: None,
+            head: None,
+            opened_at_ms: 0,
+            ended_at_ms: None,
+            changed_at_ms: 0,
+            len: 0,
+            sealed: false,
+            verdicts: Vec::new(),
+            findings: Vec::new(),
+            waiver: None,
         }
-        Ok(())
     }
 }
 
 impl Verdict {
     fn of(entry: &Entry) -> Option<Self> {
         match &entry.event {
-            Event::VerdictMerged { turn, judgement, code, counted, .. } => Some(Self {
-                epoch: turn.epoch,
-                turn: turn.number,
-                judgement: judgement.as_str(),
-                code: code.to_string(),
-                counted: *counted,
-                at_ms: entry.at_ms,
-            }),
+            Event::VerdictMerged { turn, judgement, code, counted, drift, flaky, .. } => {
+                Some(Self {
+                    epoch: turn.epoch,
+                    turn: turn.number,
+                    judgement: judgement.as_str(),
+                    code: code.to_string(),
+                    counted: *counted,
+                    drift: drift.map(|drift| match drift {
+                        Drift::Yellow => "yellow",
+                        Drift::Red => "red",
+                    }),
+                    flaky: *flaky,
+                    at_ms: entry.at_ms,
+                })
+            }
             _ => None,
         }
     }
 }
 
-/// What the index has of a request; `None` where it cannot be read, which is for audits to tell.
-async fn request(store: &dyn Store, digest: Digest) -> Result<Option<Request>, IndexError> {
+/// The claim that a human would answer for: what was checked last, as hooks left it, or what was claimed
+/// last where that came to no verdict.
+fn candidate(machine: &Delegation, entries: &[Entry]) -> Option<Digest> {
+    let claimed = entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::ClaimReceived { candidate, turn, .. } => Some((*candidate, *turn)),
+        _ => None,
+    });
+    match (machine.judged().last(), claimed) {
+        (Some(judged), Some((_, turn))) if judged.turn == turn => Some(judged.verified.candidate),
+        (_, claimed) => claimed.map(|(candidate, _)| candidate),
+    }
+}
+
+/// What a host put in front of a run's name to say whose it is: so many hex digits before a UUID. Empty
+/// where none did.
+#[must_use]
+pub fn mark_of(run: &RunId) -> &str {
+    let Some((mark, id)) = run.as_str().split_once('-') else { return "" };
+    let is_mark = mark.len() == MARK_CHARS
+        && mark.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    if is_mark && is_uuid(id) { mark } else { "" }
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// The bytes of a request; `None` where it cannot be read, which is for audits to tell.
+async fn request(store: &dyn Store, digest: Digest) -> Result<Option<Vec<u8>>, IndexError> {
     match store.get(&digest, MAX_REQUEST_BYTES).await {
-        Ok(bytes) => Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
+        Ok(bytes) => Ok(bytes),
         Err(BlobError::Unavailable(fault)) => Err(ReadError::from(fault).into()),
         Err(_) => Ok(None),
     }
 }
 
 /// Whether somebody is waited for.
-const fn waits(stage: Stage) -> bool {
+const fn is_waiting(stage: Stage) -> bool {
     matches!(
         stage,
         Stage::Escalated { .. } | Stage::Awaiting { .. } | Stage::Parked { until_ms: None, .. }
@@ -225,9 +282,4 @@ const fn word(stage: Stage) -> &'static str {
         Stage::Decided { .. } => "decided",
         Stage::Sealed { .. } => "sealed",
     }
-}
-
-/// SQLite's integers are signed.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

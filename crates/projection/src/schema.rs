@@ -9,7 +9,7 @@ use crate::IndexError;
 /// `PRBX`: what tells an index from any other SQLite file.
 const APPLICATION_ID: i64 = 0x5052_4258;
 /// The tables that this build writes. An index of another number is filled anew.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE about (
@@ -20,23 +20,36 @@ const TABLES: &str = "
     ) STRICT;
     CREATE TABLE run (
         id TEXT PRIMARY KEY,
+        -- delegation, ledger (a workflow run, a waiver) or damaged.
+        kind TEXT NOT NULL,
+        -- What a host put in front of the name; empty where none did.
+        mark TEXT NOT NULL,
         parent TEXT,
         pool TEXT,
+        delegate TEXT,
         task TEXT,
         request TEXT,
+        envelope TEXT,
         stage TEXT NOT NULL,
         outcome TEXT,
         code TEXT,
+        waived INTEGER NOT NULL,
         attempts INTEGER NOT NULL,
+        max_attempts INTEGER NOT NULL,
         interruptions INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
         epoch INTEGER NOT NULL,
         worker TEXT,
+        candidate TEXT,
+        head TEXT,
         opened_at_ms INTEGER NOT NULL,
         ended_at_ms INTEGER,
+        changed_at_ms INTEGER NOT NULL,
         len INTEGER NOT NULL,
         sealed INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX run_opened ON run (opened_at_ms, id);
+    CREATE INDEX run_of ON run (mark, opened_at_ms, id);
     CREATE INDEX run_open ON run (id) WHERE sealed = 0;
     CREATE TABLE verdict (
         run TEXT NOT NULL REFERENCES run (id),
@@ -45,13 +58,45 @@ const TABLES: &str = "
         judgement TEXT NOT NULL,
         code TEXT NOT NULL,
         counted INTEGER NOT NULL,
+        drift TEXT,
+        flaky INTEGER NOT NULL,
         at_ms INTEGER NOT NULL,
         PRIMARY KEY (run, epoch, turn)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX verdict_code ON verdict (code, run);
+    CREATE TABLE finding (
+        run TEXT NOT NULL REFERENCES run (id),
+        -- The place of its record in the log.
+        seq INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        -- The name without the number that tells checks of one kind apart.
+        kind TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        -- Before the delegate began.
+        red INTEGER NOT NULL,
+        result TEXT NOT NULL,
+        code TEXT,
+        -- Digest of the words.
+        reason TEXT,
+        discrimination TEXT,
+        elapsed_ms INTEGER,
+        at_ms INTEGER NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    -- Who answers for a run stands in a log of its own; it counts for exactly this seal and candidate.
+    CREATE TABLE waiver (
+        run TEXT NOT NULL,
+        log TEXT NOT NULL,
+        head TEXT,
+        candidate TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        PRIMARY KEY (run, log)
+    ) STRICT, WITHOUT ROWID;
 ";
 
 const DROP: &str = "
+    DROP TABLE IF EXISTS waiver;
+    DROP TABLE IF EXISTS finding;
     DROP TABLE IF EXISTS verdict;
     DROP TABLE IF EXISTS run;
     DROP TABLE IF EXISTS about;
@@ -69,6 +114,14 @@ pub(crate) fn open_existing(path: &Path) -> Result<Connection, IndexError> {
     }
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
+
+/// An index that nobody else sees and that ends with its connection.
+pub(crate) fn open_in_memory() -> Result<Connection, IndexError> {
+    Connection::open_in_memory().map_err(|source| file(Path::new(MEMORY), source))
+}
+
+/// The name of an index that has no file.
+pub(crate) const MEMORY: &str = "memory";
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, IndexError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);

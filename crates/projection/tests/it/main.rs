@@ -6,6 +6,8 @@
     reason = "a test that breaks should say so at once"
 )]
 
+mod asked;
 mod files;
+mod kept;
 mod rows;
 mod world;

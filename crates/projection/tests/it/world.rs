@@ -46,9 +46,12 @@ pub(crate) async fn append(store: &MemoryStore, sample: &Sample, to: usize) {
 pub(crate) fn rows(path: &Path) -> Vec<Vec<Value>> {
     let connection = Connection::open(path).unwrap();
     let mut all = Vec::new();
-    for select in
-        ["SELECT * FROM run ORDER BY id", "SELECT * FROM verdict ORDER BY run, epoch, turn"]
-    {
+    for select in [
+        "SELECT * FROM run ORDER BY id",
+        "SELECT * FROM verdict ORDER BY run, epoch, turn",
+        "SELECT * FROM finding ORDER BY run, seq",
+        "SELECT * FROM waiver ORDER BY run, log",
+    ] {
         let mut select = connection.prepare(select).unwrap();
         let columns = select.column_count();
         let mut found = select.query([]).unwrap();
@@ -57,4 +60,13 @@ pub(crate) fn rows(path: &Path) -> Vec<Vec<Value>> {
         }
     }
     all
+}
+
+/// The samples in a store, each to its end.
+pub(crate) async fn full() -> MemoryStore {
+    let store = MemoryStore::new();
+    for sample in samples() {
+        append(&store, &sample, sample.records.len()).await;
+    }
+    store
 }
