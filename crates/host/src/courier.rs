@@ -15,6 +15,8 @@ use url::{Host, Url};
 const MAX_ADDRESSES: usize = 8;
 /// How long one delivery may take, from its name to its answer.
 const LIMIT: Duration = Duration::from_secs(10);
+/// The pause before something is sent again; doubles.
+const AGAIN: Duration = Duration::from_millis(500);
 /// Characters of a URL.
 const MAX_URL_CHARS: usize = 2_048;
 
@@ -23,6 +25,7 @@ const MAX_URL_CHARS: usize = 2_048;
 pub struct Courier {
     resolver: Arc<dyn Resolve>,
     allow_private: Vec<PrivateRule>,
+    pause: Duration,
 }
 
 /// Nothing was delivered.
@@ -46,7 +49,19 @@ impl Courier {
     /// A courier with its own resolver.
     #[must_use]
     pub fn with_resolver(allow_private: Vec<PrivateRule>, resolver: Arc<dyn Resolve>) -> Self {
-        Self { resolver, allow_private }
+        Self { resolver, allow_private, pause: AGAIN }
+    }
+
+    /// With another pause before an event is sent again, 500 ms if nothing is said. It doubles.
+    #[must_use]
+    pub fn with_pause(mut self, pause: Duration) -> Self {
+        self.pause = pause.min(LIMIT);
+        self
+    }
+
+    /// How long to wait before the next try.
+    pub(crate) fn pause(&self, tries: u32) -> Duration {
+        self.pause.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)))
     }
 
     /// Whether anything would be sent to a URL, as its name resolves now.

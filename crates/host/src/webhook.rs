@@ -8,7 +8,6 @@ mod wrap;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use axum::body::Bytes;
 use probity_core::RunId;
@@ -31,8 +30,6 @@ pub(crate) use kept::{look, look_again, register, remove};
 const WAITING: usize = 256;
 /// How often an event is sent, the first time included.
 const MAX_TRIES: u32 = 5;
-/// The pause before it is sent again; doubles.
-const AGAIN: Duration = Duration::from_millis(500);
 
 /// Who is registered.
 #[derive(Default)]
@@ -162,7 +159,7 @@ async fn deliver(
 async fn sent(host: &Host, delivery: &Delivery, parcel: &Parcel) {
     for attempt in 0..MAX_TRIES {
         if attempt > 0 {
-            tokio::time::sleep(AGAIN * 2_u32.saturating_pow(attempt - 1)).await;
+            tokio::time::sleep(delivery.courier.pause(attempt)).await;
         }
         let headers = headers(delivery, parcel, host.now_ms() / 1_000);
         let url = &delivery.wanted.url;

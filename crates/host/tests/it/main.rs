@@ -9,6 +9,7 @@
 mod agents;
 mod broken;
 mod cache_key;
+mod courier;
 mod delegations;
 mod desk;
 mod documents;
