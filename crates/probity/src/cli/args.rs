@@ -2,6 +2,7 @@
 
 mod audit;
 mod checking;
+mod ci;
 mod cite;
 mod conformance;
 mod dlq;
@@ -12,6 +13,7 @@ mod export;
 mod fleet;
 mod hook;
 mod log;
+mod mcp;
 mod run;
 mod serve;
 mod verify;
@@ -22,6 +24,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use audit::{AuditArgs, QuotesArg};
 pub use checking::CheckingArgs;
+pub use ci::CiArgs;
 pub use cite::CiteArgs;
 pub use conformance::ConformanceArgs;
 pub use dlq::{DlqArgs, DlqCommand, DlqWhich};
@@ -30,8 +33,12 @@ pub use drift::{DriftArgs, DriftCommand};
 pub use episode::{EpisodeArgs, EpisodeCommand, EpisodeVerifyArgs};
 pub use export::ExportArgs;
 pub use fleet::{CancelArgs, ResumeArgs, SteerArgs, SubmitArgs, WatchArgs, WorkerArgs};
-pub use hook::{HookArgs, HookCommand, HookFireArgs};
+pub use hook::{
+    HookArgs, HookCommand, HookFireArgs, HookInstallArgs, HookProgramArg, HookRunArgs,
+    HookStatusArgs, HookUninstallArgs,
+};
 pub use log::{AnswerArgs, AnswerWords, IndexArgs, ListArgs, LogArgs, LogCommand};
+pub use mcp::McpArgs;
 pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RequestArgs, RunArgs};
 pub use serve::ServeArgs;
 pub use verify::VerifyArgs;
@@ -72,6 +79,9 @@ pub enum Command {
     /// Serve workflow runs (openwop v1) and delegations over HTTP, and drive them.
     #[command(after_help = serve::SERVE_HELP)]
     Serve(ServeArgs),
+    /// Offer delegation, verification and audits to other agents, over the Model Context Protocol.
+    #[command(after_help = mcp::MCP_HELP)]
+    Mcp(McpArgs),
     /// Hold a host to openwop v1: every scenario is run against it from outside.
     #[command(after_help = conformance::CONFORMANCE_HELP)]
     Conformance(ConformanceArgs),
@@ -106,7 +116,7 @@ pub enum Command {
     Episode(EpisodeArgs),
     /// List the drift of runs and files, and what comes back.
     Drift(DriftArgs),
-    /// Try the project's hooks.
+    /// Have coding agents ask before they stop; try the project's own hooks.
     Hook(HookArgs),
     /// Set up `.probity/` for this project.
     Init(InitArgs),

@@ -11,6 +11,7 @@ mod screen;
 mod subject;
 mod tally;
 mod text;
+mod waiver;
 mod work;
 mod workflow;
 

@@ -20,6 +20,7 @@ use probity_worker::FleetError;
 use probity_workflow::DefinitionError;
 use serde_json::json;
 
+use super::remote::RemoteError;
 use super::workflow_log::WorkflowLogError;
 use super::{EXIT_STOPPED, EXIT_UNREACHABLE, EXIT_USAGE, present};
 use crate::location::StoreError;
@@ -82,6 +83,16 @@ pub enum CliError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A coding agent's settings are not what can be edited.
+    #[error(
+        "`{path}` cannot be edited: {source}; put it right, or wire the hook by hand (docs/hooks.md)"
+    )]
+    HookSettings {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: probity_harness::JsonTextError,
     },
     /// A key.
     #[error("`{path}`: {source}")]
@@ -149,6 +160,9 @@ pub enum CliError {
         /// Why.
         source: io::Error,
     },
+    /// A host was not asked, or refused.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// A host was not held to anything.
     #[error(transparent)]
     Kit(#[from] KitError),
@@ -213,6 +227,7 @@ impl CliError {
             Self::Snapshot(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Write { .. } => "file_write",
+            Self::HookSettings { source, .. } => source.code(),
             Self::Key { source, .. } => source.code(),
             Self::Bundle(error) => error.code(),
             Self::NotOmitted { .. } => "bundle_not_omitted",
@@ -221,6 +236,7 @@ impl CliError {
             Self::Definition { source, .. } => source.code(),
             Self::DefinitionDiffers { source, .. } => source.code(),
             Self::Listen { .. } => "host_address",
+            Self::Remote(error) => error.code(),
             Self::Kit(error) => error.code(),
             Self::WorkflowLog(error) => error.code(),
             Self::Episode(error) => error.code(),
@@ -248,6 +264,7 @@ impl CliError {
                 | IndexError::OtherStore { .. },
             ) => EXIT_USAGE,
             Self::Kit(KitError::Unreachable { .. }) => EXIT_UNREACHABLE,
+            Self::Remote(error) => error.exit_code(),
             Self::WorkflowLog(_) => EXIT_STOPPED,
             Self::Store(_)
             | Self::Fleet(_)

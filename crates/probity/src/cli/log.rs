@@ -4,6 +4,7 @@ mod answer;
 mod index;
 mod list;
 mod tail;
+mod waiver;
 mod workflow;
 
 use std::sync::Arc;
@@ -157,6 +158,9 @@ async fn show(
     programs: &Programs,
 ) -> Result<u8, CliError> {
     let run = resolve_run(store, text).await?;
+    if let Some(log) = waiver::find(store, &run).await? {
+        return waiver::show(store, &log, json).await;
+    }
     if let Some(log) = WorkflowLog::find(store, &run).await? {
         return workflow::show(&log, json);
     }

@@ -3,6 +3,7 @@
 pub mod args;
 mod audit;
 mod check;
+mod ci;
 mod cite;
 mod completions;
 mod conformance;
@@ -19,10 +20,12 @@ mod fresh_file;
 mod hook;
 mod init;
 mod log;
+mod mcp;
 mod post;
 mod present;
 mod progress;
 mod recheck;
+mod remote;
 mod resume;
 mod run;
 mod serve;
@@ -31,6 +34,7 @@ mod source;
 mod submit;
 mod trust;
 mod verify;
+mod waiver_log;
 mod watch;
 mod worker;
 mod workflow_log;
@@ -108,6 +112,7 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Submit(args) => submit::submit(&args, &programs).await,
         Command::Worker(args) => worker::worker(&args, programs).await,
         Command::Serve(args) => serve::serve(&args, programs).await,
+        Command::Mcp(args) => Box::pin(mcp::mcp(&args, programs)).await,
         Command::Conformance(args) => conformance::conformance(&args).await,
         Command::Watch(args) => watch::watch(&args, &programs).await,
         Command::Cancel(args) => post::cancel(&args).await,
@@ -201,7 +206,15 @@ const fn wants_json(command: &Command) -> bool {
         },
         Command::Hook(args) => match &args.command {
             args::HookCommand::Fire(args) => args.json,
+            args::HookCommand::Install(args) => args.json,
+            args::HookCommand::Uninstall(args) => args.json,
+            args::HookCommand::Status(args) => args.json,
+            args::HookCommand::Run(_) => false,
         },
-        Command::Completions(_) | Command::ScriptWorker | Command::SandboxExec { .. } => false,
+        // Its standard output is the protocol's.
+        Command::Mcp(_)
+        | Command::Completions(_)
+        | Command::ScriptWorker
+        | Command::SandboxExec { .. } => false,
     }
 }

@@ -13,7 +13,7 @@ use super::run::require_name;
 use super::source::read_bytes;
 use super::submit::fleet_of;
 use super::watch::{Watching, watch_run};
-use super::{CliError, present};
+use super::{CliError, present, remote};
 
 /// The longest text that a run keeps in full, in bytes.
 const MAX_SAID_BYTES: usize = 64 * 1024;
@@ -24,8 +24,9 @@ pub(super) struct Told<'a> {
     pub(super) run_id: &'a RunId,
     /// False where the log says so already.
     pub(super) new: bool,
-    /// Whether a worker was asked to look at the run.
-    pub(super) queued: bool,
+    /// Whether a worker was asked to look at the run; a host does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) queued: Option<bool>,
 }
 
 /// Asks for a run to be stopped.
@@ -33,11 +34,14 @@ pub(super) struct Told<'a> {
 /// # Errors
 /// [`CliError`] if there is no such run, or it has ended.
 pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
-    require_name(&args.by)?;
+    if let Some(host) = &args.host {
+        return remote::cancel(args, host).await;
+    }
+    let by = named(args.by.as_deref())?;
     require_short("the reason", &args.reason)?;
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
-    let post = Post::Cancel { by: args.by.clone(), text: args.reason.clone() };
+    let post = Post::Cancel { by, text: args.reason.clone() };
     let told = say(&fleet, &run, &post).await?;
     if !args.wait {
         return tell(&told, "asked to stop", args.json);
@@ -51,7 +55,6 @@ pub(super) async fn cancel(args: &CancelArgs) -> Result<u8, CliError> {
 /// # Errors
 /// [`CliError`] if there is no such run, or it has ended.
 pub(super) async fn steer(args: &SteerArgs) -> Result<u8, CliError> {
-    require_name(&args.by)?;
     let text = match args.text.as_str() {
         "-" => read_said()?,
         text => text.to_owned(),
@@ -63,11 +66,22 @@ pub(super) async fn steer(args: &SteerArgs) -> Result<u8, CliError> {
         ));
     }
     require_short("the text", &text)?;
+    if let Some(host) = &args.host {
+        return remote::steer(args, &text, host).await;
+    }
+    let by = named(args.by.as_deref())?;
     let (store, fleet, _) = fleet_of(&args.store).await?;
     let run = resolve_run(store.as_ref(), &args.run).await?;
-    let post = Post::Steer { by: args.by.clone(), text };
+    let post = Post::Steer { by, text };
     let told = say(&fleet, &run, &post).await?;
     tell(&told, "was told", args.json)
+}
+
+/// Who says it.
+fn named(by: Option<&str>) -> Result<String, CliError> {
+    let by = by.unwrap_or_default();
+    require_name(by)?;
+    Ok(by.to_owned())
 }
 
 /// What standard input says, in full.
@@ -101,14 +115,18 @@ fn too_long(what: &str) -> CliError {
 async fn say<'a>(fleet: &Fleet, run: &'a RunId, post: &Post) -> Result<Told<'a>, CliError> {
     match fleet.post(run, post).await {
         Ok(probity_worker::Told { is_new, is_queued }) => {
-            Ok(Told { run_id: run, new: is_new, queued: is_queued })
+            Ok(Told { run_id: run, new: is_new, queued: Some(is_queued) })
         }
         Err(FleetError::Engine(error)) => Err(refused(run, error)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
+/// Prints it.
+///
+/// # Errors
+/// [`CliError::Io`] if it cannot be printed.
+pub(super) fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
     if json {
         present::json(told)?;
         return Ok(0);
@@ -116,13 +134,13 @@ fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliError> {
     let Told { run_id, new, queued } = told;
     let before = if *new { "" } else { " before, and is so still" };
     present::print(format!("run {run_id} {what}{before}\n").as_bytes())?;
-    if *queued {
-        present::note(&format!("next: probity watch {run_id}"));
-    } else {
-        present::note(&format!(
+    match queued {
+        Some(true) => present::note(&format!("next: probity watch {run_id}")),
+        Some(false) => present::note(&format!(
             "run {run_id} is not in the queue: the process that drives it hears it; if none does, take it \
              up with `probity run --resume {run_id}`, or give it to workers with `probity resume {run_id}`"
-        ));
+        )),
+        None => {}
     }
     Ok(0)
 }

@@ -17,11 +17,11 @@ use super::CliError;
 
 pub(super) use asked::{Asked, Asks};
 pub(super) use beside::Beside;
-pub(super) use run::Detail;
+pub(super) use run::{Detail, outcome_tone};
 pub(super) use stopped_by::StoppedBy;
 pub(super) use style::{Style, Tone};
 pub(super) use text::{block, count, hides, line};
-pub(super) use why::wants_approval;
+pub(super) use why::{wants_approval, why};
 
 /// Whoever reads standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

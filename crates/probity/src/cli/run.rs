@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
+use super::ci::Ci;
 use super::present::{Asked as Humans, Beside, StoppedBy, hides};
 use super::progress::Progress;
 use super::signals::Signals;
@@ -33,12 +34,19 @@ const MAX_NAME_CHARS: usize = 128;
 /// # Errors
 /// [`CliError`] if the run could not be started or driven on.
 pub(super) async fn run(args: &RunArgs, programs: &Programs) -> Result<u8, CliError> {
+    let mut ci = Ci::begin(&args.reports, args.request.checking.json);
+    let ended = gated(args, programs, &mut ci).await;
+    ci.conclude(ended).await
+}
+
+async fn gated(args: &RunArgs, programs: &Programs, ci: &mut Ci) -> Result<u8, CliError> {
     let url = store_url(&args.store)?;
     let store = url.open_shared().await?;
     let (prepared, entry) = match &args.resume {
         Some(run) => resumed(args, run, store.as_ref(), programs).await?,
-        None => (fresh(&args.request, &url, programs)?, Entry::Open),
+        None => (fresh(&args.request, &url, programs, ci)?, Entry::Open),
     };
+    ci.drives(&store, &prepared.plan.run, args.request.checking.workspace.as_deref());
     drive(store, prepared, entry, &args.request.checking).await
 }
 
@@ -111,6 +119,11 @@ impl Output {
     pub(super) fn of(plan: &Plan, warnings: Vec<String>) -> Self {
         let conversation = plan.delegate.conversation().as_str();
         Self { conversation, warnings, asked: Humans::of(plan) }
+    }
+
+    /// Of a run that was prepared elsewhere.
+    pub(super) fn warning(warnings: Vec<String>) -> Self {
+        Self { warnings, ..Self::default() }
     }
 
     /// Weaknesses of the request.
@@ -224,9 +237,15 @@ pub(super) struct Asked {
     pub(super) project: Option<Digest>,
 }
 
-fn fresh(args: &RequestArgs, url: &StoreUrl, programs: &Programs) -> Result<Prepared, CliError> {
+fn fresh(
+    args: &RequestArgs,
+    url: &StoreUrl,
+    programs: &Programs,
+    ci: &Ci,
+) -> Result<Prepared, CliError> {
     let Asked { mut request, run, .. } = asked(args)?;
     leave_out(&mut request, url)?;
+    ci.leave_out(&mut request)?;
     Ok(prepare(&request, run, programs)?)
 }
 
@@ -251,6 +270,28 @@ pub(super) fn asked(args: &RequestArgs) -> Result<Asked, CliError> {
     request.id = Some(run.clone());
     open_workspace(&request)?;
     Ok(Asked { request, run, project })
+}
+
+/// What the arguments ask of a host, as a document: its paths are those of the host, which applies the
+/// project there.
+///
+/// # Errors
+/// [`CliError`] with what of it cannot be.
+pub(super) fn document(args: &RequestArgs) -> Result<Value, CliError> {
+    let mut request = request_of(args)?;
+    if let Some(path) = &args.request {
+        request = request.over(Request::read_file(path)?);
+    }
+    let refused = |what: &str| Err(CliError::Usage(format!("with --host, {what}")));
+    if request.id.is_some() {
+        return refused("the host names the run; to submit once, give --idempotency-key");
+    }
+    if args.checking.no_project {
+        return refused(
+            "the host decides about the project of the workspace; leave out --no-project",
+        );
+    }
+    serde_json::to_value(&request).map_err(|error| CliError::Usage(error.to_string()))
 }
 
 fn request_of(args: &RequestArgs) -> Result<Request, CliError> {

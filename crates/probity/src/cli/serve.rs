@@ -1,6 +1,7 @@
 //! `probity serve`.
 
 mod definitions;
+mod handover;
 mod secret;
 
 use std::net::SocketAddr;
@@ -19,8 +20,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use self::handover::Secrets;
 use super::CliError;
-use super::args::ServeArgs;
+use super::args::{ServeArgs, StoreArgs};
 use super::export::signing_key;
 use super::present::{self, count, line, warn};
 use super::run::store_url;
@@ -40,10 +42,12 @@ const REST_TIMEOUT: Duration = Duration::from_secs(5);
 /// [`CliError`] if there is no key, a definition is none, the store cannot be opened, or the address
 /// cannot be listened to.
 pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, CliError> {
-    let url = store_url(&args.store)?;
-    let keys = secret::keys(args.keys.as_deref())?;
+    let secrets = Secrets::taken(secret::variables(args.keys.as_deref())?)?;
+    let store = args.store.store.clone().or_else(|| secrets.store());
+    let url = store_url(&StoreArgs { store })?;
+    let keys = secret::keys(args.keys.as_deref(), &secrets)?;
     let definitions = definitions::read(args.workflows.as_deref())?;
-    let token_secret = secret::of_tokens(&url, &SystemIds)?;
+    let token_secret = secret::of_tokens(&url, &SystemIds, &secrets)?;
     let store = url.open_shared().await?;
     let signals =
         Signals::new().map_err(|source| CliError::Io { what: "listen to signals", source })?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::args::{StoreArgs, SubmitArgs};
 use super::run::{Asked, Output, asked, store_url};
 use super::watch::{Watching, watch_run};
-use super::{CliError, present};
+use super::{CliError, present, remote};
 use crate::location::{Programs, StoreUrl};
 use crate::own_store::leave_out;
 use crate::prepare::{Keys, prepare_keyed};
@@ -21,12 +21,12 @@ use crate::{Prepared, Request};
 
 /// What was submitted.
 #[derive(Debug, Serialize)]
-struct Submitted<'a> {
-    run_id: &'a RunId,
-    pool: &'a str,
+pub(super) struct Submitted<'a> {
+    pub(super) run_id: &'a RunId,
+    pub(super) pool: &'a str,
     /// False where the same request was submitted under the same name before.
-    new: bool,
-    warnings: &'a [String],
+    pub(super) new: bool,
+    pub(super) warnings: &'a [String],
 }
 
 /// Leaves a run for a worker.
@@ -34,6 +34,13 @@ struct Submitted<'a> {
 /// # Errors
 /// [`CliError`] if the request cannot be carried out, or the store takes no run.
 pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8, CliError> {
+    if let Some(host) = &args.host {
+        return remote::submit(args, host).await;
+    }
+    if args.idempotency_key.is_some() {
+        let why = "--idempotency-key is for --host; a run of a store is submitted once by its --id";
+        return Err(CliError::Usage(why.to_owned()));
+    }
     let url = shared_url(&args.store)?;
     let Asked { request, run, project } = asked(&args.request)?;
     let pool = args.pool.clone().or(request.pool).unwrap_or_default();
@@ -54,7 +61,8 @@ pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8,
             new: posted.is_new,
             warnings: output.warnings(),
         };
-        tell(&submitted, &url, checking.json)?;
+        let worker = worker_line(&url, pool.as_str());
+        submitted.tell(&format!("{worker}; probity watch {run}"), checking.json)?;
         return Ok(0);
     }
     if !checking.json {
@@ -68,18 +76,24 @@ pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8,
     watch_run(store, &run, Some(output), &watching).await
 }
 
-fn tell(submitted: &Submitted<'_>, url: &StoreUrl, json: bool) -> Result<(), CliError> {
-    if json {
-        return present::json(submitted);
+impl Submitted<'_> {
+    /// Prints it, and what to do next.
+    ///
+    /// # Errors
+    /// [`CliError::Io`] if it cannot be printed.
+    pub(super) fn tell(&self, next: &str, json: bool) -> Result<(), CliError> {
+        if json {
+            return present::json(self);
+        }
+        self.warnings.iter().for_each(|warning| present::warn(warning));
+        let Submitted { run_id, new, .. } = self;
+        present::print(format!("{run_id}\n").as_bytes())?;
+        if !new {
+            present::note(&format!("run {run_id} was submitted before, and stays as it is"));
+        }
+        present::note(&format!("next: {next}"));
+        Ok(())
     }
-    submitted.warnings.iter().for_each(|warning| present::warn(warning));
-    let Submitted { run_id, pool, new, .. } = submitted;
-    present::print(format!("{run_id}\n").as_bytes())?;
-    if !new {
-        present::note(&format!("run {run_id} was submitted before, and stays as it is"));
-    }
-    present::note(&format!("next: {}; probity watch {run_id}", worker_line(url, pool)));
-    Ok(())
 }
 
 /// The store of a fleet: one that several processes see.

@@ -18,7 +18,7 @@ use super::present::{self, Reader};
 use super::progress::Progress;
 use super::run::{Output, finish, recorded};
 use super::submit::shared_url;
-use super::{CliError, EXIT_GOES_ON, EXIT_INTERRUPTED, EXIT_STOPPED};
+use super::{CliError, EXIT_GOES_ON, EXIT_INTERRUPTED, EXIT_STOPPED, remote};
 use crate::location::Programs;
 use crate::request::Millis;
 
@@ -46,6 +46,9 @@ pub(super) struct Watching {
 /// # Errors
 /// [`CliError`] if there is no such store or run, or it cannot be read.
 pub(super) async fn watch(args: &WatchArgs, programs: &Programs) -> Result<u8, CliError> {
+    if let Some(host) = &args.host {
+        return remote::watch(args, host).await;
+    }
     let url = shared_url(&args.store)?;
     let timeout = args.timeout.map(Millis::get).map(Duration::from_millis);
     let Some(run) = &args.run else {
@@ -77,9 +80,26 @@ pub(super) async fn watch_run(
     let follow = follow(store.as_ref(), &engine, run, &progress);
     let code = bounded(watching.timeout, EXIT_GOES_ON, follow).await?;
     progress.finish();
+    let again = format!("probity watch {run}");
+    concluded(store.as_ref(), run, code, &output.unwrap_or_default(), watching, &again).await
+}
+
+/// Says what a run came to that was followed, or how its following ended. `again` is the command that
+/// follows it again.
+///
+/// # Errors
+/// [`CliError`] if it cannot be read.
+pub(super) async fn concluded(
+    store: &dyn Store,
+    run: &RunId,
+    code: u8,
+    output: &Output,
+    watching: &Watching,
+    again: &str,
+) -> Result<u8, CliError> {
     let has_stopped = matches!(code, EXIT_INTERRUPTED | EXIT_GOES_ON | EXIT_STOPPED);
     if has_stopped {
-        present::note(&not_over(run, code));
+        present::note(&not_over(run, code, again));
     }
     // Who takes it up is said above; the report would say that nobody does.
     if code == EXIT_INTERRUPTED || (has_stopped && !watching.json) {
@@ -89,24 +109,26 @@ pub(super) async fn watch_run(
         allow_unverified: watching.allow_unverified,
         ..CheckingArgs::printing(watching.json)
     };
-    let output = output.unwrap_or_default();
-    let ended = finish(store.as_ref(), run, &output, &checking).await?;
+    let ended = finish(store, run, output, &checking).await?;
     Ok(if has_stopped { code } else { ended })
 }
 
 /// What becomes of a run whose watching stopped before it did.
-fn not_over(run: &RunId, code: u8) -> String {
+fn not_over(run: &RunId, code: u8, again: &str) -> String {
     match code {
         EXIT_STOPPED => format!(
             "run {run} is a dead letter: no worker takes it any more; next: probity dlq show {run}; \
              probity dlq retry {run}"
         ),
-        _ => format!("run {run} goes on; watch it again with: probity watch {run}"),
+        _ => format!("run {run} goes on; watch it again with: {again}"),
     }
 }
 
 /// Waits for a result, for the time to be over, or for Ctrl-C.
-async fn bounded(
+///
+/// # Errors
+/// Those of the work.
+pub(super) async fn bounded(
     timeout: Option<Duration>,
     code_at_timeout: u8,
     work: impl Future<Output = Result<u8, CliError>>,
@@ -161,7 +183,10 @@ async fn is_dead(store: &dyn WorkStore, run: &RunId) -> Result<bool, CliError> {
 
 /// Whether there is nothing to wait for here: the run has ended, or waits for a person. Where it waits
 /// for other runs, or somebody asked it to stop, a worker goes on.
-async fn is_over(found: &Found) -> Result<bool, CliError> {
+///
+/// # Errors
+/// [`CliError`] if what it waits for cannot be read.
+pub(super) async fn is_over(found: &Found) -> Result<bool, CliError> {
     let machine = found.machine();
     Ok(match machine.stage() {
         Stage::Sealed { .. } => true,

@@ -86,6 +86,18 @@ impl Request {
     /// [`RequestError`] if it cannot be read or is no request.
     pub fn load(path: &Path) -> Result<Self, RequestError> {
         let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
+        let mut request = Self::read_file(path)?;
+        request.rebase(path.parent().unwrap_or(Path::new("")));
+        request.sealed.push(std::path::absolute(path).map_err(failed)?);
+        Ok(request)
+    }
+
+    /// Reads a request file, its paths as they stand there.
+    ///
+    /// # Errors
+    /// As [`Request::load`].
+    pub(crate) fn read_file(path: &Path) -> Result<Self, RequestError> {
+        let failed = |source| RequestError::Read { path: path.to_path_buf(), source };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if !metadata.is_file() {
             return Err(failed(std::io::Error::other("it is no regular file")));
@@ -100,10 +112,7 @@ impl Request {
             Some("toml") => Format::Toml,
             _ => return Err(RequestError::Ending { path: path.to_path_buf() }),
         };
-        let mut request = Self::parse(&text, format, &path.display().to_string())?;
-        request.rebase(path.parent().unwrap_or(Path::new("")));
-        request.sealed.push(std::path::absolute(path).map_err(failed)?);
-        Ok(request)
+        Self::parse(&text, format, &path.display().to_string())
     }
 
     /// Reads a request from text; `name` says in messages where it came from.

@@ -13,11 +13,16 @@ absolute here; the workspace and every file that the request names must be there
 runs. Keys of chat models are read by the worker, from its environment. The checks are those of
 `probity run --help`.
 
+With --host URL a host takes the run (probity serve), with the key in PROBITY_API_KEY. Every path is
+then one of the host, below its workspace root, and the host applies the project that is there.
+
 Examples:
   export PROBITY_STORE=sqlite:/var/lib/probity/runs.db
   probity submit \"fix the tests\" --expect 'command:cargo test,timeout=10m' -- claude -p
   probity submit --request nightly.yaml --pool gpu --after 10m
   probity submit --request nightly.yaml --wait        # exits as probity run does
+  probity submit \"fix the tests\" --host https://probity.example --workspace checkout \\
+      --expect 'command:cargo test' --wait -- claude -p
   probity worker                                      # in another terminal";
 
 pub(super) const WORKER_HELP: &str = "\
@@ -38,7 +43,8 @@ Examples:
 pub(super) const WATCH_HELP: &str = "\
 Ctrl-C ends the watching, not the run. A run that waits for somebody ends it, too, with code 7.
 Exit codes are those of the outcome; 74 for a dead letter (probity dlq show RUN), 75 if the time was
-over first, 130 after Ctrl-C.";
+over first, 130 after Ctrl-C. With --host, the log is proved while it is followed, and a connection
+that breaks is made again behind the last record.";
 
 pub(super) const RESUME_HELP: &str = "\
 Nothing is driven here: a worker must run, with access to the same store and workspace. To drive a
@@ -59,6 +65,12 @@ pub struct SubmitArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Ask the host at this URL (`probity serve`) in the place of a store, with the key in PROBITY_API_KEY.
+    #[arg(long, value_name = "URL")]
+    pub host: Option<String>,
+    /// With --host: submitting again under the same key changes nothing. Default: one is drawn.
+    #[arg(long, value_name = "KEY", requires = "host")]
+    pub idempotency_key: Option<String>,
     /// The workers that may take it. Key `pool` of a request file. [default: default]
     #[arg(long, value_name = "NAME")]
     pub pool: Option<Pool>,
@@ -125,6 +137,9 @@ pub struct WatchArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Ask the host at this URL (`probity serve`) in the place of a store, with the key in PROBITY_API_KEY.
+    #[arg(long, value_name = "URL")]
+    pub host: Option<String>,
     /// Stop watching after this time; the run goes on.
     #[arg(long, value_name = "TIME", value_parser = Millis::long)]
     pub timeout: Option<Millis>,
@@ -141,9 +156,9 @@ pub struct WatchArgs {
 pub struct CancelArgs {
     /// The run.
     pub run: String,
-    /// Who wants it.
-    #[arg(long, value_name = "NAME")]
-    pub by: String,
+    /// Who wants it. With --host, whoever the key belongs to does.
+    #[arg(long, value_name = "NAME", required_unless_present = "host", conflicts_with = "host")]
+    pub by: Option<String>,
     /// Why.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub reason: String,
@@ -153,6 +168,9 @@ pub struct CancelArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Ask the host at this URL (`probity serve`) in the place of a store, with the key in PROBITY_API_KEY.
+    #[arg(long, value_name = "URL")]
+    pub host: Option<String>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub json: bool,
@@ -165,12 +183,15 @@ pub struct SteerArgs {
     pub run: String,
     /// What the delegate is to heed; - reads it from standard input. 64 KiB at most.
     pub text: String,
-    /// Who says it.
-    #[arg(long, value_name = "NAME")]
-    pub by: String,
+    /// Who says it. With --host, whoever the key belongs to does.
+    #[arg(long, value_name = "NAME", required_unless_present = "host", conflicts_with = "host")]
+    pub by: Option<String>,
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Ask the host at this URL (`probity serve`) in the place of a store, with the key in PROBITY_API_KEY.
+    #[arg(long, value_name = "URL")]
+    pub host: Option<String>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub json: bool,

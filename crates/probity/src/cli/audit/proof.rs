@@ -9,18 +9,24 @@ use probity_audit::bundle::{BundlePolicy, MAX_BUNDLE_BYTES, audit_bundle};
 use probity_audit::log::{Content, LogPolicy, MAX_LOG_BYTES, NoContent, audit_log};
 use probity_audit::page::{Timeline, bundle_timeline, render_page};
 use probity_core::RunId;
+use probity_engine::EngineError;
 use probity_report::VerificationReport;
 use probity_store::Store;
 use tokio::runtime::Handle;
 
 use super::rule::{self, unread};
+use super::waiver::{self, Beside};
 use super::work::unread_bytes;
 use super::workflow;
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
 use crate::cli::source::{read_bytes, read_text};
+use crate::cli::waiver_log::WaiverLog;
 use crate::cli::workflow_log::{self, chained};
 use crate::stored::{StoredContent, log_of};
+
+/// Records of a waiver's log that are read: one is right.
+const MAX_WAIVER_RECORDS: usize = 2;
 
 /// What is demanded of logs and bundles.
 pub(super) struct Proof {
@@ -75,6 +81,10 @@ impl Proof {
         match read_bytes(&mut &mut *reader, MAX_LOG_BYTES) {
             Ok(log) => {
                 let lines: Vec<&[u8]> = lines_of(&log);
+                if let Some(waiver) = lines.first().and_then(|line| WaiverLog::parse(line)) {
+                    let records: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
+                    return self.paged(waiver::audit(&records, &waiver, None, None, source));
+                }
                 match lines.first().is_some_and(|line| workflow::is_first(line)) {
                     true => self.workflow(&log, chained(&lines), source, true),
                     false => self.told(&log, source, &NoContent, policy),
@@ -87,6 +97,13 @@ impl Proof {
     /// Audits a run of a store, with its content.
     pub(super) fn stored(&self, store: &Arc<dyn Store>, run: &RunId) -> Told {
         let source = run.as_str();
+        match self.waiver(store.as_ref(), run) {
+            Ok(None) => {}
+            Ok(Some(report)) => return self.paged(report),
+            Err(error) => {
+                return (unread(source, &rule::UNREADABLE, &error.to_string()), None);
+            }
+        }
         match workflow_log::find_waiting(&self.runtime, store, run) {
             Ok(None) => {}
             Ok(Some(found)) => {
@@ -115,7 +132,26 @@ impl Proof {
         stands_alone: bool,
     ) -> Told {
         let allow_unsealed = self.logs.allow_unsealed;
-        let report = workflow::audit(log, chained, source, stands_alone, allow_unsealed);
+        self.paged(workflow::audit(log, chained, source, stands_alone, allow_unsealed))
+    }
+
+    /// Audits a waiver with the run that it is about; `None` for what is none.
+    fn waiver(
+        &self,
+        store: &dyn Store,
+        run: &RunId,
+    ) -> Result<Option<VerificationReport>, EngineError> {
+        self.runtime.block_on(async {
+            let records = store.read(run, 0, MAX_WAIVER_RECORDS).await?;
+            let Some(log) = records.first().and_then(|line| WaiverLog::parse(line)) else {
+                return Ok(None);
+            };
+            let beside = Beside::read(store, &log).await?;
+            Ok(Some(waiver::audit(&records, &log, Some(run), Some(&beside), run.as_str())))
+        })
+    }
+
+    fn paged(&self, report: VerificationReport) -> Told {
         let page = self.wants_page.then(|| render_page(&report, None));
         (report, page)
     }

@@ -12,6 +12,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::CliError;
 use crate::cli::present::{self, Style, Tone};
+use crate::cli::waiver_log::WaiverLog;
 use crate::cli::workflow_log::{end_of, is_of_workflow, step_of, workflow_of};
 
 /// The longest task that a line shows, in characters.
@@ -23,7 +24,7 @@ const MAX_REQUEST_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Debug, Serialize)]
 struct Listed {
     run_id: RunId,
-    /// `delegation` or `workflow`.
+    /// `delegation`, `workflow` or `waiver`.
     kind: &'static str,
     /// RFC 3339, UTC.
     created_at: String,
@@ -36,6 +37,9 @@ struct Listed {
     /// What a workflow run runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     workflow: Option<String>,
+    /// The run that somebody answers for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waives: Option<RunId>,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
@@ -83,6 +87,20 @@ pub(super) async fn list(store: &dyn Store, limit: usize, json: bool) -> Result<
 async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliError> {
     let RunSummary { run, state, created_at_ms, .. } = summary;
     let first = record(store, &run, 0).await?;
+    if let Some(waiver) = first.as_ref().and_then(|line| WaiverLog::parse(line)) {
+        return Ok(Listed {
+            run_id: run,
+            kind: "waiver",
+            created_at: timestamp(created_at_ms),
+            outcome: None,
+            sealed: state.sealed,
+            records: state.len,
+            task: None,
+            workflow: None,
+            waives: Some(waiver.step.run),
+            status: Some("waiver"),
+        });
+    }
     if let Some(first) = first.as_ref().filter(|line| is_of_workflow(line)) {
         let last = record(store, &run, state.len.saturating_sub(1)).await?.unwrap_or_default();
         let last = step_of(store, &last).await;
@@ -96,6 +114,7 @@ async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliErr
             records: state.len,
             task: None,
             workflow: begun.as_ref().and_then(workflow_of).map(str::to_owned),
+            waives: None,
             status: last.and_then(|step| step.entries.last().and_then(end_of)),
         });
     }
@@ -109,6 +128,7 @@ async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliErr
         run_id: run,
         kind: "delegation",
         workflow: None,
+        waives: None,
         status: None,
         created_at: timestamp(created_at_ms),
         outcome,
@@ -147,15 +167,17 @@ fn table(runs: &[Listed], style: Style) -> String {
         let (word, tone) = match (run.outcome, run.status) {
             (Some(Outcome::Verified), _) => ("verified", Tone::Good),
             (Some(outcome), _) => (outcome.as_str(), Tone::Bad),
+            (None, Some("waiver")) => ("waiver", Tone::Warn),
             (None, Some("completed")) => ("completed", Tone::Good),
             (None, Some(status)) => (status, Tone::Bad),
             (None, None) => ("not finished", Tone::Warn),
         };
         let word = style.paint(tone, &format!("{word:15}"));
         let id = run.run_id.as_str();
-        let task = match &run.workflow {
-            Some(workflow) => short(&format!("workflow {workflow}")),
-            None => short(run.task.as_deref().unwrap_or_default()),
+        let task = match (&run.workflow, &run.waives) {
+            (Some(workflow), _) => short(&format!("workflow {workflow}")),
+            (None, Some(waived)) => format!("of run {waived}"),
+            (None, None) => short(run.task.as_deref().unwrap_or_default()),
         };
         let row = format!("{id:id_width$}  {}  {word}  {task}", run.created_at);
         let _ = writeln!(text, "{}", row.trim_end());

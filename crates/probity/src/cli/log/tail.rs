@@ -12,6 +12,7 @@ use super::workflow::event_line;
 use crate::cli::CliError;
 use crate::cli::present::{self, Reader};
 use crate::cli::progress::{awaited, decided, said};
+use crate::cli::waiver_log::WaiverLog;
 use crate::cli::workflow_log::{is_of_workflow, step_of};
 
 /// Records of one read.
@@ -54,7 +55,12 @@ async fn step(store: &dyn Store, record: &[u8]) -> Result<Reader, CliError> {
         Some(step) => {
             present::print(step.entries.iter().map(event_line).collect::<String>().as_bytes())
         }
-        None => present::print(b"a step that cannot be read\n"),
+        None => match WaiverLog::parse(record) {
+            Some(waiver) => {
+                present::print(format!("a waiver of run {}\n", waiver.step.run).as_bytes())
+            }
+            None => present::print(b"a step that cannot be read\n"),
+        },
     }
 }
 

@@ -313,7 +313,8 @@ fn verdict_tone(verdict: &str) -> Tone {
     }
 }
 
-const fn outcome_tone(outcome: Outcome) -> Tone {
+/// How an outcome is painted.
+pub(in crate::cli) const fn outcome_tone(outcome: Outcome) -> Tone {
     match outcome {
         Outcome::Verified => Tone::Good,
         Outcome::Inconclusive | Outcome::Unverified | Outcome::Cancelled | Outcome::Escalated => {

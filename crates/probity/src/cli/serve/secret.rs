@@ -9,6 +9,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use probity_host::{Ids, Keys};
 use sha2::Sha256;
 
+use super::handover::Secrets;
 use crate::cli::CliError;
 use crate::cli::source::{open, read_bytes};
 use crate::location::StoreUrl;
@@ -28,8 +29,8 @@ const OTHERS: u32 = 0o077;
 ///
 /// # Errors
 /// [`CliError`] if there is none, or the file cannot be used.
-pub(super) fn keys(file: Option<&Path>) -> Result<Keys, CliError> {
-    let variable = |name: &str| std::env::var(name).ok();
+pub(super) fn keys(file: Option<&Path>, secrets: &Secrets) -> Result<Keys, CliError> {
+    let variable = |name: &str| secrets.get(name).or_else(|| std::env::var(name).ok());
     let Some(path) = file else {
         return Keys::single(&variable(KEY).unwrap_or_default()).map_err(CliError::NoKeys);
     };
@@ -39,12 +40,31 @@ pub(super) fn keys(file: Option<&Path>) -> Result<Keys, CliError> {
     Keys::parse(&text, variable).map_err(wrong)
 }
 
+/// The variables that a file names for keys. What is wrong with it, [`keys`] says.
+///
+/// # Errors
+/// [`CliError`] if it cannot be read.
+pub(super) fn variables(file: Option<&Path>) -> Result<Vec<String>, CliError> {
+    let Some(path) = file else { return Ok(Vec::new()) };
+    let text = String::from_utf8(read(path)?).unwrap_or_default();
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let keys = table.get("key").and_then(toml::Value::as_array);
+    let named = keys.into_iter().flatten().filter_map(|key| key.get("key_env")?.as_str());
+    // The name of a variable that is none stops the process that is started with it.
+    let is_name = |name: &&str| !name.is_empty() && !name.contains(['=', '\0']);
+    Ok(named.filter(is_name).map(str::to_owned).collect())
+}
+
 /// With what tokens for answers are signed: from the environment, or from a file that is made once.
 ///
 /// # Errors
 /// [`CliError`] if it is too short, or the file cannot be made or used.
-pub(super) fn of_tokens(url: &StoreUrl, ids: &dyn Ids) -> Result<[u8; 32], CliError> {
-    if let Some(text) = std::env::var(TOKEN_SECRET).ok().filter(|text| !text.is_empty()) {
+pub(super) fn of_tokens(
+    url: &StoreUrl,
+    ids: &dyn Ids,
+    secrets: &Secrets,
+) -> Result<[u8; 32], CliError> {
+    if let Some(text) = secrets.get(TOKEN_SECRET).filter(|text| !text.is_empty()) {
         if text.chars().count() < MIN_SECRET_CHARS {
             return Err(CliError::Usage(format!(
                 "{TOKEN_SECRET} must have {MIN_SECRET_CHARS} characters at least"
