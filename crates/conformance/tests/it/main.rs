@@ -15,4 +15,5 @@ mod hostile;
 mod lie;
 mod lying;
 mod report;
+mod seed;
 mod turn;

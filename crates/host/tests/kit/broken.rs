@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use probity_conductor::{Begun, ConductError, DefinitionDiffers, Fork, Page};
-use probity_core::RunId;
+use probity_core::{Code, RunId};
 use probity_host::{Conducted, Follow, Runs};
 use probity_workflow::{
     Criterion, Decision, Definition, Entry, Event, Input, Judgement, Origin, Phase, Snapshot, Start,
@@ -13,7 +13,8 @@ use probity_workflow::{
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-/// A rule that is turned off, by its letter in the list of checks that the official suite lacks.
+/// A rule that is turned off, by its letter in the list of checks that the official suite lacks, or by its
+/// number among the weaknesses that the specification leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// (a) What failed is kept out.
@@ -28,17 +29,30 @@ pub(crate) enum Rule {
     TargetResolves,
     /// (e) Verdicts tell nothing.
     NoContent,
-    /// (f) A critic that broke lets nothing through.
+    /// (e), W11 Nor do the keys of what was checked.
+    PlainCriteria,
+    /// (f), W9 A critic that broke lets nothing through.
     BrokenCritic,
+    /// (f), W9 Nor does one that never answers.
+    SilentCritic,
+    /// W1 Nor does one that checks its own work.
+    OtherCritic,
     /// (g) A later fail is not outvoted.
     Contradiction,
     /// (h) A replay repeats its verdicts.
     ReplayKeeps,
     /// (i) Verdict and merge together, in this order.
     VerdictBeforeMerge,
+    /// W6 What failed is done anew, and the old is out of it.
+    FailStands,
+    /// RFC 0041 A replay that parts at a refusal says so.
+    DivergenceTold,
+    /// W10 What is taken over is what was checked.
+    BoundToBytes,
 }
 
-/// Runs of a conductor, with a rule turned off.
+/// Runs of a conductor, with a rule turned off: where one workflow shows it, in that one, so that what is
+/// caught is that rule and nothing that follows from it elsewhere.
 pub(crate) struct Broken {
     pub(crate) runs: Conducted,
     pub(crate) rule: Rule,
@@ -50,7 +64,7 @@ impl Broken {
     }
 
     /// The log as it is told, with places of its own.
-    fn told(&self, entries: Vec<Arc<Entry>>, is_fork: bool, content: &Value) -> Vec<Entry> {
+    fn told(&self, entries: Vec<Arc<Entry>>, is_fork: bool, begun: &Begin) -> Vec<Entry> {
         let mut told: Vec<Entry> = Vec::new();
         let mut entries = entries.into_iter().peekable();
         while let Some(entry) = entries.next() {
@@ -60,19 +74,27 @@ impl Broken {
             let at = told.len();
             match &mut entry.event {
                 Event::AgentVerified(verification) => {
-                    if self.is(Rule::TargetResolves) {
+                    if self.is(Rule::TargetResolves) && begun.of(&["give-up"]) {
                         verification.target = RunId::from_uuid(7);
                     }
-                    if self.is(Rule::NoContent) {
-                        verification.agent = content.as_str().unwrap_or("no content").to_owned();
+                    if self.is(Rule::NoContent) && begun.of(&["give-up"]) {
+                        verification.agent = begun.content.clone();
+                    }
+                    if self.is(Rule::PlainCriteria) {
+                        verification.criteria = vec![Code::slug(&begun.content)];
                     }
                     if self.is(Rule::ReplayKeeps) && is_fork {
                         verification.confidence = Some(0.1);
                     }
                     let is_fail = verification.verdict == Judgement::Fail;
                     let (target, cause) = (verification.target.clone(), entry.cause);
-                    let merges =
-                        is_fail && (self.is(Rule::FailKeepsOut) || self.is(Rule::Contradiction));
+                    let merges = is_fail
+                        && match self.rule {
+                            Rule::FailKeepsOut => begun.of(&["give-up"]),
+                            Rule::Contradiction => begun.of(&["contradiction"]),
+                            Rule::FailStands => begun.of(&["again"]),
+                            _ => false,
+                        };
                     told.push(entry.clone());
                     if merges {
                         told.push(harvest(&entry, &target, cause));
@@ -86,7 +108,7 @@ impl Broken {
                     continue;
                 }
                 Event::Handoff { phase: Phase::ChildCompleted, child: Some(child), .. }
-                    if self.is(Rule::BrokenCritic) && !is_judged =>
+                    if !is_judged && self.lets_through(begun) =>
                 {
                     let child = child.clone();
                     told.push(entry.clone());
@@ -96,13 +118,15 @@ impl Broken {
                 Event::SupervisorDecided { decision, iteration, .. } => {
                     if let Decision::Terminate { success_criteria: Some(criteria), .. } = decision
                         && self.is(Rule::NoSuccess)
+                        && begun.of(&["give-up"])
                     {
                         *criteria = vec![Criterion { key: "verified".to_owned(), met: true }];
                     }
-                    if self.is(Rule::ReviseTurns) {
+                    if self.is(Rule::ReviseTurns) && begun.of(&["revise"]) {
                         *iteration = 1;
                     }
                 }
+                Event::ReplayDivergedAtRefusal { .. } if self.is(Rule::DivergenceTold) => continue,
                 Event::CapBreached(breach) if self.is(Rule::ReviseBounded) => {
                     breach.observed = breach.limit
                 }
@@ -123,9 +147,39 @@ impl Broken {
             start.as_ref().and_then(|start| start.origin.as_ref()),
             Some(Origin::Fork { .. })
         );
-        let content = start.and_then(|start| start.inputs.get("task").cloned()).unwrap_or_default();
+        let begun = Begin::of_start(start.as_ref());
         let Page { entries, is_complete } = page;
-        Ok(Some((self.told(entries, is_fork, &content), is_complete)))
+        Ok(Some((self.told(entries, is_fork, &begun), is_complete)))
+    }
+
+    /// Whether a child is taken over although no critic said anything of it.
+    fn lets_through(&self, begun: &Begin) -> bool {
+        match self.rule {
+            Rule::BrokenCritic => begun.of(&["fault"]),
+            Rule::SilentCritic => begun.of(&["hang"]),
+            Rule::OtherCritic => begun.of(&["self"]),
+            _ => false,
+        }
+    }
+}
+
+/// What a run began with, as far as it matters here.
+struct Begin {
+    workflow: String,
+    content: String,
+}
+
+impl Begin {
+    fn of_start(start: Option<&Start>) -> Self {
+        let content = start.and_then(|start| start.inputs.get("task")).and_then(Value::as_str);
+        let workflow = start.map(|start| start.definition.id().to_owned()).unwrap_or_default();
+        Self { workflow, content: content.unwrap_or("no content").to_owned() }
+    }
+
+    /// Whether it runs one of these fixtures of verification.
+    fn of(&self, names: &[&str]) -> bool {
+        let name = self.workflow.strip_prefix("conformance-verifier-");
+        name.is_some_and(|name| names.contains(&name))
     }
 }
 
@@ -167,6 +221,12 @@ impl Runs for Broken {
             && snapshot.variables.contains_key("second")
         {
             snapshot.variables.insert("second".to_owned(), json!("made by the second child"));
+        }
+        if let Some(snapshot) = &mut snapshot
+            && self.is(Rule::BoundToBytes)
+            && snapshot.workflow == "conformance-verifier-pass"
+        {
+            snapshot.variables.insert("result".to_owned(), json!("something else"));
         }
         Ok(snapshot)
     }
