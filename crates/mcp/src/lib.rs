@@ -1,4 +1,4 @@
-//! Tools of Model Context Protocol servers.
+//! Tools of Model Context Protocol servers, and tools offered by one ([`serve`]).
 //!
 //! A server is a command that speaks the protocol over its standard streams. [`McpServer::start`]
 //! starts it in the sandbox, asks what it can do, and offers that as [`probity_chat::Tool`]s. What
@@ -10,6 +10,7 @@ mod config;
 mod error;
 mod link;
 mod output;
+pub mod serve;
 mod server;
 mod session;
 mod tool;
