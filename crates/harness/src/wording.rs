@@ -48,7 +48,7 @@ pub fn unchecked_and_released(tally: Option<&Tally<'_>>, why: &str) -> String {
 #[must_use]
 pub fn exhausted(tally: &Tally<'_>, why: &str) -> String {
     format!(
-        "probity: NOT VERIFIED. The work was refused {} of {} times and the attempts are used up, so \
+        "probity: NOT VERIFIED. The work was refused (claim {} of {}) and the attempts are used up, so \
          the agent was let go. What it says it did is not so:\n{}\nRecord: probity log show {}",
         tally.claim,
         tally.allowed,
