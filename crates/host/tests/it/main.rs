@@ -27,6 +27,7 @@ mod requests;
 mod streams;
 mod tenants;
 mod tokens;
+mod ungated;
 mod verdicts;
 mod waits;
 mod waivers;
