@@ -16,25 +16,56 @@ pub(crate) struct StoreUnnamed {
     file: PathBuf,
 }
 
+/// A report is to be written into the workspace, and no pattern names it.
+#[derive(Debug, thiserror::Error)]
+#[error("the report `{}` is in the workspace, and its name is not Unicode; write it elsewhere", .file.display())]
+pub(crate) struct ReportUnnamed {
+    file: PathBuf,
+}
+
 /// Has the snapshots of a run leave out the store that it is kept in.
 ///
 /// # Errors
 /// [`StoreUnnamed`] for a store in the workspace whose name is not Unicode.
 pub(crate) fn leave_out(request: &mut Request, url: &StoreUrl) -> Result<(), StoreUnnamed> {
     let StoreUrl::Sqlite(file) = url else { return Ok(()) };
-    let workspace = request.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
-    let (workspace, file) = (real(&workspace), real(file));
-    let Ok(inside) = file.strip_prefix(&workspace) else { return Ok(()) };
-    let Some(name) = inside.to_str() else {
-        return Err(StoreUnnamed { file });
+    let name = match named(request, file) {
+        Ok(Some(name)) => name,
+        Ok(None) => return Ok(()),
+        Err(file) => return Err(StoreUnnamed { file }),
     };
-    let name = literal(name);
     for pattern in [format!("{name}-{{wal,shm,journal}}"), name] {
-        if !request.ignore.contains(&pattern) {
-            request.ignore.push(pattern);
-        }
+        ignore(request, pattern);
     }
     Ok(())
+}
+
+/// Has the snapshots of a run leave out a report that is written beside it.
+///
+/// # Errors
+/// [`ReportUnnamed`] for a file in the workspace whose name is not Unicode.
+pub(crate) fn leave_out_file(request: &mut Request, file: &Path) -> Result<(), ReportUnnamed> {
+    if let Some(name) = named(request, file).map_err(|file| ReportUnnamed { file })? {
+        ignore(request, name);
+    }
+    Ok(())
+}
+
+/// The pattern of a file in the workspace; `None` outside of it, and the file where none names it.
+fn named(request: &Request, file: &Path) -> Result<Option<String>, PathBuf> {
+    let workspace = request.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+    let (workspace, file) = (real(&workspace), real(file));
+    let Ok(inside) = file.strip_prefix(&workspace) else { return Ok(None) };
+    match inside.to_str() {
+        Some(name) => Ok(Some(literal(name))),
+        None => Err(file),
+    }
+}
+
+fn ignore(request: &mut Request, pattern: String) {
+    if !request.ignore.contains(&pattern) {
+        request.ignore.push(pattern);
+    }
 }
 
 /// The path without links, as far down as there is something.

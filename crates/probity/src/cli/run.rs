@@ -46,7 +46,7 @@ async fn gated(args: &RunArgs, programs: &Programs, ci: &mut Ci) -> Result<u8, C
         Some(run) => resumed(args, run, store.as_ref(), programs).await?,
         None => (fresh(&args.request, &url, programs, ci)?, Entry::Open),
     };
-    ci.drives(&store, &prepared.plan.run, args.request.checking.workspace.as_deref());
+    ci.drives(store.clone(), &prepared.plan.run, args.request.checking.workspace.as_deref());
     drive(store, prepared, entry, &args.request.checking).await
 }
 

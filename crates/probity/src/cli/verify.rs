@@ -12,6 +12,7 @@ use probity_verifier::spec::CheckSpec;
 
 use super::CliError;
 use super::args::VerifyArgs;
+use super::ci::Ci;
 use super::progress::Progress;
 use super::run::{
     Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
@@ -29,6 +30,12 @@ const MAX_CLAIM_BYTES: u64 = 16 * 1024 * 1024;
 /// # Errors
 /// [`CliError`] if the claim cannot be read or the checks cannot be set up.
 pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8, CliError> {
+    let mut ci = Ci::begin(&args.reports, args.checking.json);
+    let ended = judged(args, programs, &mut ci).await;
+    ci.conclude(ended).await
+}
+
+async fn judged(args: &VerifyArgs, programs: &Programs, ci: &mut Ci) -> Result<u8, CliError> {
     let claim = read_claim(&args.result)?;
     let mut request = with_project(checking_request(&args.checking)?, &args.checking)?;
     for path in &mut request.verify_files {
@@ -37,7 +44,7 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
     }
     refuse_comparisons(&request)?;
     let run = draw_run_id()?;
-    let request = Request {
+    let mut request = Request {
         id: Some(run.clone()),
         task: args.task.clone(),
         command: Vec::new(),
@@ -47,12 +54,14 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
         red_first: Some(RedFirst::Off),
         ..request
     };
+    ci.leave_out(&mut request)?;
     let workspace = open_workspace(&request)?;
     let given = Arc::new(GivenClaim { claim });
     let Prepared { mut plan, warnings } =
         prepare_with(&request, run.clone(), programs, workspace, given)?;
     plan.facts = Arc::new(NoFacts);
     let store = open_store(&args.store).await?;
+    ci.drives(Arc::clone(&store), &run, args.checking.workspace.as_deref());
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
     let output = Output::of(&plan, warnings);

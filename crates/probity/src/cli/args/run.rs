@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use probity_core::{OnFailure, RedFirst};
 use probity_delegate::Format as OutputFormat;
 
-use super::{CheckingArgs, StoreArgs};
+use super::{CheckingArgs, CiArgs, StoreArgs};
 use crate::request::{ChatApi, CountingMode, Millis};
 
 pub(super) const RUN_HELP: &str = "\
@@ -125,6 +125,9 @@ pub struct RunArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// What the job is told that this is part of.
+    #[command(flatten)]
+    pub reports: CiArgs,
     /// Take up a run that was interrupted or escalated.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",

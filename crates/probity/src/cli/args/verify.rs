@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CheckingArgs, StoreArgs};
+use super::{CheckingArgs, CiArgs, StoreArgs};
 
 /// `probity verify`.
 #[derive(Debug, Args)]
@@ -22,4 +22,7 @@ pub struct VerifyArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// What the job is told that this is part of.
+    #[command(flatten)]
+    pub reports: CiArgs,
 }

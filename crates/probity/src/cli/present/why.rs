@@ -7,7 +7,7 @@ use super::super::progress::awaited;
 use super::{Asks, Beside, StoppedBy, block, line};
 
 /// Why the run ended as it did, as clean lines; none where the word says it all.
-pub(super) fn why(report: &Report, beside: &Beside<'_>) -> Vec<String> {
+pub(crate) fn why(report: &Report, beside: &Beside<'_>) -> Vec<String> {
     if let Some(check) = &report.waits_for {
         return waits(report, check, beside.asks);
     }
