@@ -58,7 +58,7 @@ pub struct Limits {
     pub body_timeout_ms: u64,
     /// How long an answer may take, in milliseconds. A long poll takes what it asks for besides.
     pub answer_timeout_ms: u64,
-    /// How long a reader of a stream may take nothing before it is let go, in milliseconds.
+    /// How long whoever is answered may take nothing before it is let go, in milliseconds.
     pub stall_timeout_ms: u64,
     /// How often a stream that has nothing to say says so, in milliseconds.
     pub keep_alive_ms: u64,

@@ -22,6 +22,7 @@ mod idempotency;
 mod ids;
 mod keys;
 mod leftover;
+mod paced;
 mod route;
 mod runs;
 mod schema;

@@ -19,6 +19,7 @@ use crate::call::millis;
 use crate::dispatch;
 use crate::host::Host;
 use crate::leftover::{Left, close};
+use crate::paced::Paced;
 use crate::webhook;
 
 /// How long no connection is taken after one could not be, in milliseconds.
@@ -88,6 +89,7 @@ async fn connection(host: Arc<Host>, socket: TcpStream, shutdown: CancellationTo
     // Without it the small pieces of a stream wait for each other; slow, and right still.
     let _ = socket.set_nodelay(true);
     let limits = host.config.limits;
+    let socket = Paced::new(socket, millis(limits.stall_timeout_ms));
     let left = Left::default();
     let watched = left.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
@@ -116,6 +118,6 @@ async fn connection(host: Arc<Host>, socket: TcpStream, shutdown: CancellationTo
         }
         ended = poll_fn(|cx| served.poll_without_shutdown(cx)) => ended,
     };
-    let socket = served.into_parts().io.into_inner();
+    let socket = served.into_parts().io.into_inner().into_inner();
     close(socket, left.is_left()).await;
 }

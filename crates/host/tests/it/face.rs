@@ -1,5 +1,6 @@
 //! A host on loopback, on a real conductor and a store in memory, and a plain client.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use probity_workflow::{Judgement, MockVerdict};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// The key that may everything, of the tenant `acme`.
@@ -69,6 +71,8 @@ pub(crate) struct Face {
     pub(crate) address: SocketAddr,
     pub(crate) store: Arc<dyn WorkStore>,
     pub(crate) stop: CancellationToken,
+    /// Ends once it is stopped.
+    pub(crate) serving: JoinHandle<io::Result<()>>,
     client: reqwest::Client,
 }
 
@@ -102,8 +106,8 @@ impl Face {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        tokio::spawn(serve(host, listener, stop.clone()));
-        Self { address, store, stop, client: client() }
+        let serving = tokio::spawn(serve(host, listener, stop.clone()));
+        Self { address, store, stop, serving, client: client() }
     }
 
     /// A request with the key that may everything.

@@ -18,6 +18,7 @@ mod events;
 mod face;
 mod guard;
 mod hooks;
+mod hostile;
 mod idempotent;
 mod keys;
 mod leftover;
