@@ -110,8 +110,12 @@ impl Host {
 
     /// Reads the stream of a run until an event of that type.
     pub(crate) fn until(&self, run: &str, kind: &str) {
-        let path = format!("/v1/runs/{run}/events?streamMode=debug");
-        let stream = self.send("GET", &path, &["Accept: text/event-stream"], "");
+        self.until_at(&format!("/v1/runs/{run}/events?streamMode=debug"), kind);
+    }
+
+    /// Reads a stream until an event of that type.
+    pub(crate) fn until_at(&self, path: &str, kind: &str) {
+        let stream = self.send("GET", path, &["Accept: text/event-stream"], "");
         let wanted = format!("\"type\":\"{kind}\"");
         let mut lines = BufReader::new(stream).lines();
         assert!(lines.any(|line| line.unwrap().contains(&wanted)), "{kind}");
