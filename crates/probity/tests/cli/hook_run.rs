@@ -442,8 +442,14 @@ fn what_a_project_prints_is_quoted_and_never_steers() {
 fn profiles_say_what_each_kind_of_claim_is_checked_by() {
     let world = World::new();
     world.write(".probity/probity.toml", "");
-    world.write(".probity/agents/on-stop.md", "---\nexpect:\n  - file: stop.txt\n---\n");
-    world.write(".probity/agents/reviewer.md", "---\nexpect:\n  - file: review.txt\n---\n");
+    world.write(
+        ".probity/agents/on-stop.md",
+        "---\ncommand: \"true\"\nexpect:\n  - file: stop.txt\n---\n",
+    );
+    world.write(
+        ".probity/agents/reviewer.md",
+        "---\ncommand: \"true\"\nexpect:\n  - file: review.txt\n---\n",
+    );
     let trusted = world.probity(["trust"]);
     assert_eq!(trusted.code, 0, "{trusted:?}");
     assert!(block(&stop(&world, false)).contains("stop.txt"));

@@ -71,7 +71,7 @@ fn is_tampering(report: &Report) -> bool {
 /// Every reason that decided, with the check that gave it.
 fn why(report: &Report) -> String {
     if let Some(reason) = &report.reason {
-        return format!("files that decide the checks were changed: {reason}");
+        return reason.clone();
     }
     let last = report.history.last();
     let checks = last.map_or(report.checks.as_slice(), |last| &last.checks);

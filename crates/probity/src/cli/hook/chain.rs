@@ -111,9 +111,11 @@ impl Link {
     }
 
     /// Whether the judge's files were changed in it.
-    pub(super) fn is_tampered(&self) -> bool {
+    fn is_tampered(&self) -> bool {
         let ending = self.found.machine().ending();
-        ending.is_some_and(|ending| ending.code.as_str() == "judge_tampered")
+        ending.is_some_and(|ending| {
+            ending.outcome == Outcome::Rejected && ending.code.as_str() == "judge_tampered"
+        })
     }
 
     /// What the judge's files must be from here on, where it was seen that they were changed.

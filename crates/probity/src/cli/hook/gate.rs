@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use probity_core::{Entry, Stage};
+use probity_core::{Entry, Outcome, Stage};
 use probity_engine::{Engine, EngineError, Plan, Post, Report, SystemClock, Watch};
 use probity_harness::{Answer, Event, Unchecked, ended_without_claim, overridden};
 use probity_store::Store;
@@ -211,9 +211,11 @@ impl<'a> Gate<'a> {
 
     /// What is kept of this event in a new run. The bounds of a run that could not check a claim go on.
     fn said_after(&self, last: Option<&Link>) -> Said {
-        let goes_on = |link: &&Link| {
-            self.event.is_continued != Some(false)
-                && link.outcome().is_some_and(answering::may_go_on)
+        let ended = |link: &Link, is_held: fn(Outcome) -> bool| link.outcome().is_some_and(is_held);
+        let goes_on = |link: &&Link| match self.event.is_continued {
+            Some(true) => ended(link, |outcome| outcome != Outcome::Verified),
+            Some(false) => false,
+            None => ended(link, answering::may_go_on),
         };
         let before = last.filter(goes_on).and_then(|link| link.said.last());
         Said {
