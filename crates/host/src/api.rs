@@ -17,6 +17,7 @@ mod verdicts;
 mod webhooks;
 mod workflows;
 
+use crate::board;
 use crate::config::HostConfig;
 use crate::route::Route;
 
@@ -58,6 +59,14 @@ pub(crate) static ROUTES: &[Route] = &[
     steering::CANCEL,
     steering::STEER,
     outcomes::READ,
+    board::RUNS,
+    board::RUN,
+    board::CLAIMS,
+    board::DRIFT,
+    board::CHECKS,
+    board::PAGE,
+    board::SLASH,
+    board::FILE,
     seams::VERIFY_RUN,
     seams::CACHE_KEY,
     seams::LOOP,

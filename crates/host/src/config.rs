@@ -25,6 +25,9 @@ pub struct HostConfig {
     /// Whether delegations are taken and told of. [`crate::Host::new`] and
     /// [`crate::Host::with_delegations`] decide it, whatever stands here.
     pub has_delegations: bool,
+    /// Whether there is a board of delegations, and pages that show it. [`crate::Host::with_board`] alone
+    /// decides it.
+    pub has_board: bool,
     /// Whether events are sent to whoever registers for them.
     pub has_webhooks: bool,
     /// Who takes them there.
@@ -106,6 +109,7 @@ impl HostConfig {
             },
             has_verifiers: true,
             has_delegations: false,
+            has_board: false,
             has_webhooks: true,
             courier: Courier::new(Vec::new()),
             has_conformance_seams: false,

@@ -2,7 +2,6 @@
 
 mod failure;
 mod fleet;
-mod kind;
 mod merge;
 mod named;
 mod waiver;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::board::Board;
 use crate::config::HostConfig;
 use crate::delegated::Delegated;
 use crate::error::{Failure, Reason};
@@ -22,6 +23,7 @@ pub struct Host {
     pub(crate) config: HostConfig,
     pub(crate) runs: Arc<dyn Runs>,
     pub(crate) delegated: Option<Arc<dyn Delegated>>,
+    pub(crate) board: Option<Arc<dyn Board>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) feeds: Feeds,
@@ -47,7 +49,7 @@ impl Host {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Result<Arc<Self>, Failure> {
-        Self::made(config, runs, None, clock, ids)
+        Self::made(config, runs, None, None, clock, ids)
     }
 
     /// A host on runs and on delegations: the verdict API is served beside.
@@ -61,17 +63,34 @@ impl Host {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Result<Arc<Self>, Failure> {
-        Self::made(config, runs, Some(delegated), clock, ids)
+        Self::made(config, runs, Some(delegated), None, clock, ids)
+    }
+
+    /// A host on runs and on delegations, with a board of them: the dashboard is served beside.
+    ///
+    /// # Errors
+    /// As [`Host::new`].
+    pub fn with_board(
+        config: HostConfig,
+        runs: Arc<dyn Runs>,
+        delegated: Arc<dyn Delegated>,
+        board: Arc<dyn Board>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Result<Arc<Self>, Failure> {
+        Self::made(config, runs, Some(delegated), Some(board), clock, ids)
     }
 
     fn made(
         config: HostConfig,
         runs: Arc<dyn Runs>,
         delegated: Option<Arc<dyn Delegated>>,
+        board: Option<Arc<dyn Board>>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Result<Arc<Self>, Failure> {
-        let config = HostConfig { has_delegations: delegated.is_some(), ..config };
+        let (has_delegations, has_board) = (delegated.is_some(), board.is_some());
+        let config = HostConfig { has_delegations, has_board, ..config };
         if config.has_conformance_seams {
             for definition in fixture::definitions() {
                 let definition = definition.map_err(|error| internal(&error.to_string()))?;
@@ -83,6 +102,7 @@ impl Host {
             discovery: api::discovery::document(&config),
             runs,
             delegated,
+            board,
             clock,
             ids,
             feeds: Feeds::default(),

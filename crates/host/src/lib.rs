@@ -9,8 +9,10 @@
 //! the shapes under `schemas/`.
 
 mod api;
+mod board;
 mod cache_key;
 mod call;
+mod claim;
 mod config;
 mod courier;
 mod delegated;
@@ -34,6 +36,7 @@ mod token;
 mod webhook;
 pub mod wire;
 
+pub use board::{Board, Declared, IndexedBoard, Step, Story, Text};
 pub use cache_key::{RECIPE, cache_key};
 pub use config::{HostConfig, Limits};
 pub use courier::{Courier, CourierError};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 const EVENTS: &str = include_str!("../schemas/events.json");
 const REQUESTS: &str = include_str!("../schemas/requests.json");
 const VERDICTS: &str = include_str!("../schemas/verdicts.json");
+const BOARD: &str = include_str!("../schemas/board.json");
 /// How the files refer to each other's shapes.
 const HERE: &str = "#/$defs/";
 
@@ -12,7 +13,7 @@ const HERE: &str = "#/$defs/";
 #[must_use]
 pub fn shapes(place: &str) -> Value {
     let mut shapes = Map::new();
-    for text in [EVENTS, REQUESTS, VERDICTS] {
+    for text in [EVENTS, REQUESTS, VERDICTS, BOARD] {
         let file: Value = serde_json::from_str(text).unwrap_or_default();
         let shapes_of = file.get("$defs").and_then(Value::as_object).cloned();
         shapes.extend(shapes_of.unwrap_or_default());

@@ -128,7 +128,7 @@ impl Rows {
             kind: "delegation",
             parent: machine.parent().cloned(),
             envelope: machine.terms().map(|terms| terms.envelope),
-            stage: word(stage),
+            stage: stage_word(stage),
             outcome: stage.outcome().or_else(|| is_waiting(stage).then_some(Outcome::Escalated)),
             code: code.or_else(|| waits.filter(|_| is_waiting(stage))),
             waived: machine.ending().is_some_and(|ending| ending.waived),
@@ -262,7 +262,9 @@ const fn is_waiting(stage: Stage) -> bool {
     )
 }
 
-const fn word(stage: Stage) -> &'static str {
+/// Where a run is, in one word.
+#[must_use]
+pub const fn stage_word(stage: Stage) -> &'static str {
     match stage {
         Stage::Opened => "opened",
         Stage::RedReady => "red_ready",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use probity_core::{Answer, Delegation, Digest, Entry, Event, Outcome, RunId, Stage};
 use probity_engine::{Clock, EngineError, Post, Report, read_blob, read_request};
+use probity_projection::delegate_of;
 use probity_record::{LineFault, Record, RunRecords, read_records};
 use probity_store::{Cursor, Pool, Store, WorkStore, read_run};
 use probity_worker::{Fleet, FleetError, Planner};
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::waiver::{self, About};
 use super::{
     Delegated, Exporter, Glance, Listed, NewWaiver, Standing, Submission, Submitted, Submitter,
-    Waiver, kind, named,
+    Waiver, named,
 };
 use crate::error::{Failure, Reason};
 
@@ -82,7 +83,7 @@ impl FleetDelegated {
         };
         Ok(Standing {
             run: log.run.clone(),
-            delegate: kind::of_request(&request),
+            delegate: delegate_of(&request),
             outcome: outcome(machine),
             code: ending.map(|ending| ending.code.clone()),
             is_sealed,
@@ -255,7 +256,7 @@ impl Delegated for FleetDelegated {
         let request = read_blob(self.store(), *request).await?;
         Ok(Some(Glance {
             run: listed.run.clone(),
-            delegate: kind::of_request(&request),
+            delegate: delegate_of(&request),
             outcome: Some(*outcome),
             is_sealed: true,
             is_waived: false,
