@@ -155,6 +155,42 @@ async fn many_readers_of_a_long_run_miss_nothing() {
     }
 }
 
+/// More than the host keeps at hand comes in one step, so that every reader has to read it in the log.
+#[tokio::test]
+async fn readers_that_are_left_behind_miss_nothing() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
+    let mut before = "gate".to_owned();
+    for n in 0..990 {
+        let id = format!("{n:0>127}");
+        let mut node = definition["nodes"][0].clone();
+        (node["id"], node["typeId"], node["config"]) = (json!(id), json!("core.noop"), json!({}));
+        definition["nodes"].as_array_mut().unwrap().push(node);
+        let edge = json!({"id": format!("e{n}"), "sourceNodeId": before, "targetNodeId": id});
+        definition["edges"].as_array_mut().unwrap().push(edge);
+        before = id;
+    }
+    definition["id"] = json!("heavy");
+    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    let run = face.begin("heavy").await;
+    face.to_wait(&run).await;
+    let mut open_ones = Vec::new();
+    for from in [None, Some("1"), None] {
+        open_ones.push(open(&face, &run, "streamMode=debug", from).await);
+    }
+    let path = format!("/v1/runs/{run}/interrupts/gate");
+    assert_eq!(face.post(&path, &json!({"resumeValue": "accept"})).await.status, 200);
+    let events = face.to_end(&run).await;
+    let bytes: usize = events.iter().map(|event| event.to_string().len()).sum();
+    assert!(bytes > 1_060_000, "{bytes}");
+    let whole: Vec<u64> = (0..).take(events.len()).collect();
+    for (stream, first) in open_ones.into_iter().zip([0, 2, 0]) {
+        let told = frames(&stream.text().await.unwrap());
+        assert_eq!(ids(&told), whole[first..]);
+        assert_eq!(told.last().unwrap().event, "run.completed");
+    }
+}
+
 #[tokio::test]
 async fn a_long_poll_ends_with_the_host() {
     let mut config = config();
