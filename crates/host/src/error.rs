@@ -135,7 +135,8 @@ impl IntoResponse for Failure {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(seconds) = self.reason.retry_after_s() {
+        let told = self.details.get("retryAfter").and_then(Value::as_u64);
+        if let Some(seconds) = self.reason.retry_after_s().or(told) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.reason == Reason::Unauthenticated {

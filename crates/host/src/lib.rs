@@ -13,6 +13,7 @@ mod board;
 mod cache_key;
 mod call;
 mod claim;
+mod claim;
 mod config;
 mod courier;
 mod delegated;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::always;
 use crate::call::{Call, answer};
+use crate::claim::{self, Scoped};
 use crate::error::{Failure, Reason};
 use crate::idempotency::{CREATE as CREATE_NAME, DIGEST_KEY, body_digest, key, mismatch, replayed};
 use crate::ids::uuid_v7;
@@ -76,6 +77,10 @@ async fn create(call: Call) -> Result<Response, Failure> {
         let message = "`tenantId` is not the tenant of this key: leave it out";
         return Err(Failure::new(Reason::Forbidden, message));
     }
+    let is_scoped = claim::is_asked(&call)?;
+    if is_scoped && wanted.workspace.is_none() {
+        return Err(Failure::invalid("/scopeId", "is required with `X-Dedup: enforce`"));
+    }
     let key = key(&call)?;
     let digest = hex::encode(body_digest(&call));
     let run = match &key {
@@ -89,6 +94,12 @@ async fn create(call: Call) -> Result<Response, Failure> {
     }
     let definition = call.host.runs.definition_of(&caller.tenant, &wanted.workflow).await?;
     let definition = definition.ok_or_else(|| Failure::missing("workflow", &wanted.workflow))?;
+    let scope = wanted.workspace.clone().filter(|_| is_scoped);
+    let (host, tenant) = (&*call.host, caller.tenant.as_str());
+    let scoped = scope.as_deref().map(|scope| Scoped { host, tenant, scope });
+    if let Some(scoped) = scoped {
+        claim::claim(scoped, &run).await?;
+    }
     let mut metadata = wanted.metadata;
     if key.is_some() {
         metadata.insert(DIGEST_KEY.to_owned(), digest.clone().into());
@@ -115,7 +126,13 @@ async fn create(call: Call) -> Result<Response, Failure> {
                 Failure::new(Reason::IdempotencyInFlight, "the same request is under way")
             })
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            if let Some(scoped) = scoped {
+                // Else it is free by itself after a while.
+                let _ = claim::release(scoped, &run).await;
+            }
+            Err(error.into())
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::face::{Answer, Face, OTHER, config, done};
+use crate::face::{Answer, Face, KEY, OTHER, config, done};
 
 async fn create(face: &Face, key: &str, body: &Value) -> Answer {
     let request = face.ask(Method::POST, "/v1/runs").header("idempotency-key", key);
@@ -96,4 +96,67 @@ async fn other_posts_are_answered_once_as_well() {
     assert_eq!((second.status, &second.json), (201, &first.json));
     assert_eq!(second.headers["openwop-idempotent-replay"], "true");
     fork(json!({"mode": "branch"})).await.is_failure(409, "idempotency_key_mismatch");
+}
+
+/// Asks for a run of a scope that shall be the only one.
+async fn scoped(face: &Face, key: &str, scope: &str) -> Answer {
+    let body = json!({"workflowId": "conformance-approval", "scopeId": scope}).to_string();
+    let ask = face.bare(Method::POST, "/v1/runs").bearer_auth(key).body(body);
+    done(ask.header("x-dedup", "enforce")).await
+}
+
+#[tokio::test]
+async fn a_scope_has_one_run_at_a_time_where_the_caller_asks_for_that() {
+    let face = Face::new().await;
+    let other = Face::on(config(), Arc::clone(&face.store)).await;
+    let (one, two, three) = tokio::join!(
+        scoped(&face, KEY, "desk"),
+        scoped(&other, KEY, "desk"),
+        scoped(&face, KEY, "desk")
+    );
+    let answers = [one, two, three];
+    let begun: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 201).collect();
+    assert_eq!(begun.len(), 1);
+    let run = begun[0].text("runId");
+    for refused in answers.iter().filter(|answer| answer.status != 201) {
+        refused.is_failure(409, "run_already_active");
+        assert_eq!(refused.json["details"]["activeRunId"], run.as_str());
+        assert_eq!(refused.json["details"]["activeHost"], "probity.local");
+        assert_eq!(refused.headers["retry-after"], "5");
+    }
+    // Another scope, another tenant, and whoever does not ask.
+    assert_eq!(scoped(&face, KEY, "table").await.status, 201);
+    assert_eq!(scoped(&face, OTHER, "desk").await.status, 201);
+    let free = json!({"workflowId": "conformance-noop", "scopeId": "desk"});
+    assert_eq!(face.post("/v1/runs", &free).await.status, 201);
+    face.post(&format!("/v1/runs/{run}/cancel"), &json!({})).await;
+    face.to_end(&run).await;
+    assert_eq!(scoped(&other, KEY, "desk").await.status, 201);
+    scoped(&face, KEY, "desk").await.is_failure(409, "run_already_active");
+    let ask = |word: &str, body: Value| {
+        let ask = face.ask(Method::POST, "/v1/runs").header("x-dedup", word);
+        done(ask.body(body.to_string()))
+    };
+    // A run that cannot begin has no scope.
+    let broken = json!({"workflowId": "conformance-noop", "scopeId": "bed",
+        "inputs": (0..2_000).map(|n| (n.to_string(), json!(n))).collect::<serde_json::Map<_, _>>()});
+    ask("enforce", broken).await.is_failure(400, "validation_error");
+    assert_eq!(scoped(&face, KEY, "bed").await.status, 201);
+    let unscoped = json!({"workflowId": "conformance-noop"});
+    ask("enforce", unscoped.clone()).await.is_failure(400, "validation_error");
+    ask("perhaps", unscoped).await.is_failure(400, "validation_error");
+}
+
+#[tokio::test]
+async fn the_same_request_again_is_no_second_run_of_its_scope() {
+    let face = Face::new().await;
+    let body = json!({"workflowId": "conformance-approval", "scopeId": "desk"}).to_string();
+    let ask = || {
+        let ask = face.ask(Method::POST, "/v1/runs").body(body.clone());
+        done(ask.header("x-dedup", "enforce").header("idempotency-key", "once"))
+    };
+    let first = ask().await;
+    assert_eq!(first.status, 201, "{}", first.json);
+    let again = ask().await;
+    assert_eq!((again.status, &again.json["runId"]), (201, &first.json["runId"]));
 }
