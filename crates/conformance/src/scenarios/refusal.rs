@@ -45,7 +45,7 @@ async fn divergence(p: &mut Probe) -> Result<(), Stop> {
     ]);
     p.step("a model that answers the source and the replay alike");
     say(p, &valid).await?;
-    let source = ended(p, "completed").await?;
+    let source = asked(p, "completed").await?;
     let replay = replayed(p, &source).await?;
     p.reach(&replay, "completed").await?;
     p.step("a model that answered, and refuses in the replay");
@@ -53,12 +53,12 @@ async fn divergence(p: &mut Probe) -> Result<(), Stop> {
     diverges(p, &source, ("valid", "refusal")).await?;
     p.step("a model that refused, and answers in the replay");
     say(p, &refusal).await?;
-    let source = ended(p, "failed").await?;
+    let source = asked(p, "failed").await?;
     say(p, &valid).await?;
     diverges(p, &source, ("refusal", "valid")).await?;
     p.step("a program of both, by the number of the call");
     say(p, &both).await?;
-    let source = ended(p, "completed").await?;
+    let source = asked(p, "completed").await?;
     diverges(p, &source, ("valid", "refusal")).await
 }
 
@@ -83,7 +83,7 @@ async fn say(p: &mut Probe, program: &Value) -> Result<(), Stop> {
 }
 
 /// A run that asked its model.
-async fn ended(p: &mut Probe, status: &str) -> Result<String, Stop> {
+async fn asked(p: &mut Probe, status: &str) -> Result<String, Stop> {
     let run = p.create(WORKFLOW, json!({})).await?;
     p.reach(&run, status).await?;
     Ok(run)

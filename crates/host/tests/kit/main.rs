@@ -2,6 +2,8 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::string_slice,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that does not hold what it states shall stop"
@@ -11,5 +13,6 @@ mod broken;
 mod canary;
 mod fixtures;
 mod own;
+mod seams;
 mod served;
 mod shapes;

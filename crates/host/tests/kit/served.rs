@@ -78,11 +78,20 @@ impl Delegations for Stated {
 
 impl Served {
     pub(crate) async fn start(rule: Option<Rule>) -> Self {
+        Self::with(rule, true).await
+    }
+
+    /// The same as it is in production: nobody opened the seams.
+    pub(crate) async fn without_seams() -> Self {
+        Self::with(None, false).await
+    }
+
+    async fn with(rule: Option<Rule>, has_conformance_seams: bool) -> Self {
         let keys = Keys::parse(KEYS, |name| Some(name.to_owned())).unwrap();
         // The kit listens for webhooks on loopback: a host refuses that unless it is told otherwise.
         let loopback = vec!["127.0.0.1/32".parse::<PrivateRule>().unwrap()];
         let config = HostConfig {
-            has_conformance_seams: true,
+            has_conformance_seams,
             courier: Courier::new(loopback),
             ..HostConfig::new(keys, [7; 32])
         };
@@ -125,11 +134,17 @@ impl Served {
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
-        let request = self.ask(Method::POST, path).body(body.to_string());
+        let (status, answer) = self.told(Method::POST, path, &body.to_string()).await;
+        assert!((200..300).contains(&status), "POST {path}: {status} {answer}");
+        answer
+    }
+
+    /// Status and body of an answer.
+    pub(crate) async fn told(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
+        let request = self.ask(method, path).body(body.to_owned());
         let answer = request.send().await.unwrap();
-        let (status, text) = (answer.status(), answer.text().await.unwrap());
-        assert!(status.is_success(), "POST {path}: {status} {text}");
-        serde_json::from_str(&text).unwrap()
+        let (status, text) = (answer.status().as_u16(), answer.text().await.unwrap());
+        (status, serde_json::from_str(&text).unwrap())
     }
 
     /// A run, from its beginning to its end.
