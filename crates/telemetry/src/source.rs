@@ -13,11 +13,16 @@ const MAX_ANCESTORS: usize = 64;
 /// The longest name that is taken from a request, in characters.
 const MAX_NAME_CHARS: usize = 128;
 
+/// The keys of a request that bring a delegate.
+const BRINGS: [&str; 3] = ["command", "acp", "chat"];
+/// The kind where nobody can tell.
+const UNKNOWN: &str = "unknown";
+
 /// Who works on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// What kind of delegate it is: `kind` of the request, else its `agent`, else the form of the
-    /// delegate (`command`, `chat`, `acp`), else `function`.
+    /// What kind of delegate it is: `kind` of the request, else what brings it (`command`, `acp`,
+    /// `chat`), else `unknown`; `critic` for a look at what a worker of a workflow left.
     pub kind: String,
     /// The profile's name.
     pub agent: Option<String>,
@@ -44,15 +49,24 @@ impl Source {
     /// Who works, by the request.
     #[must_use]
     pub fn of_request(request: &[u8]) -> Self {
-        let request = serde_json::from_slice::<Value>(request).unwrap_or_default();
+        let read = serde_json::from_slice::<Value>(request).unwrap_or_default();
+        // A job of a workflow holds the request of its delegation.
+        let job = read.get("job").and_then(Value::as_str);
+        let request =
+            if job.is_some() { read.get("request").unwrap_or(&Value::Null) } else { &read };
         let text = |key: &str| request.get(key).and_then(Value::as_str).map(cut);
-        let form = ["command", "chat", "acp"].into_iter().find(|form| {
-            let value = request.get(form);
-            value.is_some_and(|it| it.as_array().is_none_or(|them| !them.is_empty()))
+        let said = text("kind").filter(|kind| kind.parse::<Code>().is_ok());
+        let brings = BRINGS.into_iter().find(|key| match request.get(key) {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(words)) => !words.is_empty(),
+            Some(_) => true,
         });
+        let kind = match (job, said) {
+            (Some("verify"), _) => "critic".to_owned(),
+            (_, Some(said)) => said,
+            (_, None) => brings.unwrap_or(UNKNOWN).to_owned(),
+        };
         let agent = text("agent");
-        let kind = text("kind").or_else(|| agent.clone());
-        let kind = kind.unwrap_or_else(|| form.unwrap_or("function").to_owned());
         let chat = request.get("chat");
         let of_chat = |key: &str| chat.and_then(|chat| chat.get(key)).and_then(Value::as_str);
         let provider = match of_chat("api") {
@@ -60,7 +74,6 @@ impl Source {
             Some("anthropic") => Some("anthropic"),
             _ => None,
         };
-        let kind = Code::slug(&kind).as_str().to_owned();
         Self { kind, agent, model: of_chat("model").map(cut), provider }
     }
 
