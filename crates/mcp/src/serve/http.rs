@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,6 +135,7 @@ async fn taken(
 async fn connection(door: Door, socket: TcpStream) {
     // Without it the small pieces of a stream wait for each other; slow, and right still.
     let _ = socket.set_nodelay(true);
+    let closing = door.kit.config.cancellation_token.clone();
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let door = door.clone();
         Box::pin(async move { Ok::<_, Infallible>(door.answer(request.map(Body::new)).await) })
@@ -143,8 +145,16 @@ async fn connection(door: Door, socket: TcpStream) {
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(socket), service);
+    let mut served = pin!(served);
     // A connection that breaks is its client's business.
-    let _ = served.await;
+    let _ = tokio::select! {
+        biased;
+        () = closing.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+        ended = &mut served => ended,
+    };
 }
 
 impl Door {

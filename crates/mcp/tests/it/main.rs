@@ -4,6 +4,7 @@
 
 mod call;
 mod everything;
+mod serve;
 mod start;
 
 use std::path::Path;

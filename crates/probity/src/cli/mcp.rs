@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use probity_host::Keys;
@@ -95,8 +95,9 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
 }
 
 /// A client shows what a tool says, and the operator sees this first.
-fn warn_of_project(workspace: &std::path::Path) {
-    match Project::find(workspace).map(|found| found.map(|project| project.require_trust())) {
+fn warn_of_project(workspace: &Path) {
+    let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    match Project::find(&workspace).map(|found| found.map(|project| project.require_trust())) {
         Ok(Some(Ok(()))) => {}
         Ok(None) => warn("there is no project here (.probity), so nothing is required of a result"),
         Ok(Some(Err(error))) | Err(error) => warn(&error.to_string()),

@@ -1,5 +1,7 @@
 //! Why a tool did nothing.
 
+use std::path::PathBuf;
+
 use probity_core::{NameError, PolicyError, RunId};
 use probity_engine::EngineError;
 
@@ -54,9 +56,23 @@ pub(super) enum ToolFault {
     /// The name of a run.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// Nobody allowed the project. What allows it is not said to a model that could do it.
+    #[error(
+        "`{}` decides what runs and what is checked here, and the operator has not allowed it in this \
+         version; a person must read and trust it first, so ask for that and do not do it yourself",
+        .path.display()
+    )]
+    Untrusted { path: PathBuf },
+    /// The workspace lies inside a project.
+    #[error(
+        "the workspace lies inside the project `{}`, whose policy would be left out; the operator must \
+         start the server with --workspace there",
+        .root.display()
+    )]
+    Above { root: PathBuf },
     /// The project.
     #[error(transparent)]
-    Project(#[from] ProjectError),
+    Project(ProjectError),
     /// The request cannot be carried out.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
@@ -90,12 +106,24 @@ impl ToolFault {
             Self::Compares { .. } => "mcp_compares",
             Self::Cancelled => "cancelled",
             Self::Name(_) => "name",
+            Self::Untrusted { .. } => "project_untrusted",
+            Self::Above { .. } => "project_above",
             Self::Project(error) => error.code(),
             Self::Prepare(error) => error.code(),
             Self::Policy(_) => "request_bound",
             Self::Store(_) => "workspace_open",
             Self::Stopped { source, .. } | Self::Engine(source) => source.code(),
             Self::Internal => "mcp_call_failed",
+        }
+    }
+}
+
+impl From<ProjectError> for ToolFault {
+    fn from(error: ProjectError) -> Self {
+        match error {
+            ProjectError::Untrusted { path } => Self::Untrusted { path },
+            ProjectError::Above { root } => Self::Above { root },
+            error => Self::Project(error),
         }
     }
 }

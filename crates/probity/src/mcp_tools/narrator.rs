@@ -40,7 +40,7 @@ impl Seen {
             Event::RunOpened { run, policy, checks, .. } => {
                 self.checks = checks.iter().map(|check| check.id.to_string()).collect();
                 self.max_attempts = policy.max_attempts;
-                Some(format!("run {run} is opened, with {} checks", checks.len()))
+                Some(format!("run {run} is opened; checks: {}", checks.len()))
             }
             Event::DelegateDispatched { attempt, .. } => {
                 self.attempt = *attempt;
