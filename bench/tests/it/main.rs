@@ -5,6 +5,7 @@
 mod agents;
 mod chaos;
 mod episodes;
+mod streams;
 mod workers;
 
 use std::process::Command;
