@@ -17,6 +17,7 @@ use serde::Serialize;
 
 pub(super) use answer::{about, approval, decision, not_waiting, refused};
 pub(super) use list::timestamp;
+pub(super) use workflow::{event_line, show as show_workflow};
 
 use super::args::{LogArgs, LogCommand, StoreArgs};
 use super::present::{self, Asked, Beside, Reader, StoppedBy};

@@ -1,5 +1,7 @@
 //! `probity watch`: a run that somebody else drives, followed to its end.
 
+mod workflow;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -58,6 +60,9 @@ pub(super) async fn watch(args: &WatchArgs, programs: &Programs) -> Result<u8, C
     let store = open_existing_work(&args.store).await?;
     let run = resolve_run(store.as_ref(), run).await?;
     let watching = Watching { timeout, json: args.json, allow_unverified: args.allow_unverified };
+    if let Some(code) = workflow::watched(store.as_ref(), &run, &watching).await? {
+        return Ok(code);
+    }
     // Whom a human check asks stands in the request; where that cannot be prepared here, the check's
     // name is all there is.
     let prepared = recorded(store.as_ref(), run.clone(), programs).await.ok();

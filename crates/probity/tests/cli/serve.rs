@@ -201,6 +201,39 @@ fn other_workers_do_what_a_host_without_any_delegates() {
 }
 
 #[test]
+fn a_goal_that_was_not_reached_is_never_a_success() {
+    let world = World::new();
+    let run_of = |met: bool| {
+        json!({
+            "id": format!("met-{met}"), "name": "Boss", "version": "1", "edges": [],
+            "nodes": [{"id": "boss", "typeId": "core.orchestrator.supervisor", "name": "Boss",
+                "agent": {"agentId": "the.boss"},
+                "config": {"plan": [{"kind": "terminate", "reason": "goal-reached",
+                    "successCriteria": [{"key": "tests-pass", "met": met}]}]}}],
+        })
+    };
+    register(&world, "true", &run_of(true));
+    register(&world, "false", &run_of(false));
+    let host = serve(&world, &[]);
+    let (yes, no) =
+        (host.begin(r#"{"workflowId": "met-true"}"#), host.begin(r#"{"workflowId": "met-false"}"#));
+    let url = store(&world);
+    let ask = |args: &[&str]| world.probity(args.iter().chain(&["--store", &url]));
+    for (run, code, satisfied) in [(&yes, 0, true), (&no, 1, false)] {
+        let watched = ask(&["watch", run, "--json"]);
+        assert_eq!(watched.code, code, "{watched:?}");
+        assert_eq!(watched.json()["is_goal_satisfied"], satisfied, "{watched:?}");
+    }
+    let watched = ask(&["watch", &no]);
+    assert_eq!(watched.code, 1, "{watched:?}");
+    assert!(!watched.stdout.to_lowercase().contains("verified"), "{watched:?}");
+    assert!(!watched.stdout.starts_with("COMPLETED ·"), "{watched:?}");
+    let snapshot = host.get(&format!("/v1/runs/{no}")).json();
+    assert_ne!(snapshot["goalSatisfied"], true, "{snapshot}");
+    host.end();
+}
+
+#[test]
 fn who_has_no_key_learns_nothing() {
     let world = World::new();
     let host = serve(&world, &[]);
@@ -344,6 +377,7 @@ fn the_real_host_holds_to_every_scenario() {
     // Where nobody receives them, nothing can be sent. An answer that comes before the body was read may be
     // lost with the connection.
     let excused = [
+        ("core/artifacts", "skipped"),
         ("webhooks/register", "skipped"),
         ("webhooks/delivery", "skipped"),
         ("core/error-body-size", "failed"),
@@ -377,28 +411,50 @@ fn the_kit_lists_what_it_would_do() {
     assert_eq!((ran.code, ran.error_code()), (64, "usage".to_owned()), "no key");
 }
 
-#[test]
-fn the_commands_of_the_readme_begin_a_run_and_follow_it() {
+/// What stands in the README behind a fence.
+fn block(fence: &str) -> String {
     let readme = include_str!("../../../../README.md");
-    let block = |fence: &str| {
-        let (_, rest) = readme.split_once(fence).unwrap();
-        rest.split_once("\n```").unwrap().0.to_owned()
-    };
-    let world = World::new();
+    let (_, rest) = readme.split_once(fence).unwrap();
+    rest.split_once("\n```").unwrap().0.to_owned()
+}
+
+/// Runs commands of the README in the workspace of a world. What they leave running ends with them.
+fn followed(world: &World, commands: &str) -> Ran {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_probity"), world.beside("bin/probity")).unwrap();
-    make_executable(&world.at("my-agent"), "#!/bin/sh\ncat > /dev/null\necho hello > out.txt\n");
-    let definition = block("```json\n").replace("/srv/greet", &world.at("").display().to_string());
-    world.write("workflows/greet.json", &definition);
-    let script = format!("trap 'kill $!; wait' EXIT\n{}\n", block("```sh serve\n"));
+    let script = format!("trap 'kill $!; wait' EXIT\n{commands}\n");
     let like = world.command([""; 0]);
     let envs = like.get_envs().filter_map(|(name, value)| value.map(|value| (name, value)));
     let mut shell = Command::new("sh");
-    let ran: Ran =
-        shell.args(["-euc", &script]).current_dir(world.at("")).envs(envs).output().unwrap().into();
+    shell.args(["-euc", &script]).current_dir(world.at("")).envs(envs).output().unwrap().into()
+}
+
+#[test]
+fn the_commands_of_the_readme_begin_a_run_and_follow_it() {
+    let world = World::new();
+    make_executable(&world.at("my-agent"), "#!/bin/sh\ncat > /dev/null\necho hello > out.txt\n");
+    let definition = block("```json\n").replace("/srv/greet", &world.at("").display().to_string());
+    world.write("workflows/greet.json", &definition);
+    let ran = followed(&world, &block("```sh serve\n"));
     assert_eq!(ran.code, 0, "{ran:?}");
     for told in ["event: agent.verified", "\"verdict\":\"pass\"", "COMPLETED · workflow greet"] {
         assert!(ran.stdout.contains(told), "{told}: {ran:?}");
     }
     assert_eq!(ran.stdout.matches("event: run.started").count(), 1, "{ran:?}");
     assert_eq!(ran.stdout.matches("event: run.completed").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn the_commands_of_the_readme_submit_watch_merge_and_prove() {
+    let world = World::new();
+    world.write("checkout/README", "");
+    let agent =
+        "#!/bin/sh\nif grep -q 'VERIFICATION FAILED'; then echo hello > out.txt; fi\necho Done.\n";
+    make_executable(&world.at("checkout/my-agent"), agent);
+    let ran = followed(&world, &block("```sh verdicts\n"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for told in
+        ["VERIFIED after 2 attempts", "\"outcome\":\"verified\"", "\"mayMerge\":true", "VALID"]
+    {
+        assert!(ran.stdout.contains(told), "{told}: {ran:?}");
+    }
 }

@@ -43,7 +43,10 @@ Examples:
 pub(super) const WATCH_HELP: &str = "\
 Ctrl-C ends the watching, not the run. A run that waits for somebody ends it, too, with code 7.
 Exit codes are those of the outcome; 74 for a dead letter (probity dlq show RUN), 75 if the time was
-over first, 130 after Ctrl-C. With --host, the log is proved while it is followed, and a connection
+over first, 130 after Ctrl-C. A workflow run exits 0 only if its
+goal was reached: it completed, no criterion is unmet, and nothing that was kept out is missing.
+
+With --host, the log is proved while it is followed, and a connection
 that breaks is made again behind the last record.";
 
 pub(super) const RESUME_HELP: &str = "\

@@ -29,7 +29,7 @@ struct Shown<'a> {
 ///
 /// # Errors
 /// [`CliError::WorkflowLog`] if it would not have.
-pub(super) fn show(log: &WorkflowLog, json: bool) -> Result<u8, CliError> {
+pub(in crate::cli) fn show(log: &WorkflowLog, json: bool) -> Result<u8, CliError> {
     let machine = log.replay().map_err(|error| CliError::WorkflowLog(error.into()))?;
     let snapshot = machine.snapshot();
     let events: Vec<&Entry> = log.entries().collect();
@@ -52,6 +52,10 @@ pub(super) fn show(log: &WorkflowLog, json: bool) -> Result<u8, CliError> {
         "not finished" => Tone::Warn,
         _ => Tone::Bad,
     };
+    let (tone, status) = match (status, snapshot.is_goal_satisfied) {
+        ("completed", Some(false)) => (Tone::Bad, "completed, goal not reached"),
+        (status, _) => (tone, status),
+    };
     let word = Style::of_stdout().paint(tone, &status.to_uppercase());
     let name = line(log.workflow().unwrap_or_default());
     let number = u64::try_from(events.len()).unwrap_or(u64::MAX);
@@ -64,7 +68,7 @@ pub(super) fn show(log: &WorkflowLog, json: bool) -> Result<u8, CliError> {
 }
 
 /// An event in a line: its place, its name, its node, what it says.
-pub(super) fn event_line(entry: &Entry) -> String {
+pub(in crate::cli) fn event_line(entry: &Entry) -> String {
     let read = serde_json::to_value(&entry.event).unwrap_or_default();
     let name = read.get("type").and_then(Value::as_str).unwrap_or_default();
     let node = entry.node.as_deref().unwrap_or("-");
