@@ -239,8 +239,7 @@ impl<'a> Gate<'a> {
             return Ok(None);
         };
         if project::compares(&request) {
-            let (code, why) = ("hook_no_baseline", NO_BASELINE);
-            return Err(Unready { code: code.to_owned(), why: why.to_owned() });
+            return Err(Unready::new("hook_no_baseline", NO_BASELINE));
         }
         request.id = Some(run.clone());
         let mut said = said.clone();
@@ -253,8 +252,7 @@ impl<'a> Gate<'a> {
         let outside = Outside::new(self.event.tool, Some(self.handed(said)));
         let plan = project::plan(&request, run, self.programs, outside).map_err(unready)?;
         if last.is_some_and(|link| !holds(link, &plan)) {
-            let (code, why) = ("judge_tampered", TAMPERED);
-            return Err(Unready { code: code.to_owned(), why: why.to_owned() });
+            return Err(Unready::new("judge_tampered", TAMPERED));
         }
         Ok(Some(plan))
     }

@@ -25,8 +25,14 @@ const MAX_TASK_BYTES: usize = 32 * 1024;
 /// Why a claim cannot be checked, before any check is asked.
 #[derive(Debug)]
 pub(super) struct Unready {
-    pub(super) code: String,
-    pub(super) why: String,
+    code: String,
+    why: String,
+}
+
+impl Unready {
+    pub(super) fn new(code: &str, why: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), why: why.into() }
+    }
 }
 
 impl From<&CliError> for Unready {
