@@ -44,6 +44,7 @@ pub(crate) static ROUTES: &[Route] = &[
     interrupts::RESOLVE,
     interrupts::READ_TOKEN,
     interrupts::RESOLVE_TOKEN,
+    artifacts::LIST,
     artifacts::READ,
     webhooks::REGISTER,
     webhooks::REMOVE,

@@ -58,6 +58,7 @@ pub(crate) fn document(config: &HostConfig) -> Value {
             "subRunAttestation": true,
         },
         "subWorkflow": {"inputMapping": true},
+        "artifacts": {"supported": true},
         "replay": {"supported": true, "modes": ["replay", "branch"]},
         "multiAgent": {"executionModel": execution_model(config)},
     });

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 
+use super::artifacts::file;
 use super::delegating;
 use crate::call::{Call, answer};
 use crate::error::{Failure, Reason};
@@ -110,18 +110,4 @@ async fn bundle(call: Call) -> Result<Response, Failure> {
         return Err(Failure::new(Reason::RunNotEnded, message));
     }
     Ok(file(delegated.bundle(&run).await?, &format!("{run}.probity")))
-}
-
-/// Bytes to be kept, and never to be taken for a page.
-fn file(bytes: Vec<u8>, name: &str) -> Response {
-    let mut response = Response::new(Body::from(bytes));
-    let headers = response.headers_mut();
-    let kind = HeaderValue::from_static("application/octet-stream");
-    headers.insert(header::CONTENT_TYPE, kind);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
-        headers.insert(header::CONTENT_DISPOSITION, name);
-    }
-    response
 }

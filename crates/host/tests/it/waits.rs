@@ -2,8 +2,9 @@
 
 use reqwest::Method;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-use crate::face::{Face, config, done, holds, types};
+use crate::face::{Face, OTHER, READER, config, done, holds, types};
 
 #[tokio::test]
 async fn an_approval_lets_a_run_go_on() {
@@ -145,4 +146,47 @@ async fn whoever_was_not_asked_may_not_answer() {
     let token = done(face.bare(Method::POST, &url).body("{\"resumeValue\": \"accept\"}")).await;
     token.is_failure(403, "forbidden");
     assert_eq!(face.snapshot(&run).await["status"], "waiting-approval");
+}
+
+#[tokio::test]
+async fn what_is_to_be_let_through_is_read_as_bytes_by_its_name_or_its_digest() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
+    definition["id"] = json!("shown");
+    let data = json!({"page": "<script>alert(1)</script>", "n": 1.0});
+    for node in definition["nodes"].as_array_mut().unwrap() {
+        node["config"]["artifactData"] = data.clone();
+    }
+    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    let run = face.begin("shown").await;
+    face.to_wait(&run).await;
+    let list = face.get(&format!("/v1/runs/{run}/artifacts")).await;
+    holds("ArtifactList", &list.json);
+    let listed = list.json["artifacts"].as_array().unwrap();
+    assert_eq!((listed.len(), &listed[0]["artifactType"]), (1, &json!("text")));
+    let digest = listed[0]["sha256"].as_str().unwrap();
+    for name in [listed[0]["artifactId"].as_str().unwrap(), digest] {
+        let path = format!("/v1/runs/{run}/artifacts/{name}");
+        let answer = face.ask(Method::GET, &path).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let headers = answer.headers().clone();
+        assert_eq!(headers["content-type"], "application/octet-stream");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert!(headers["content-disposition"].to_str().unwrap().starts_with("attachment;"));
+        let bytes = answer.bytes().await.unwrap();
+        assert_eq!(hex::encode(Sha256::digest(&bytes)), digest);
+        assert_eq!(bytes.len(), listed[0]["bytes"]);
+        done(face.bare(Method::GET, &path)).await.is_failure(401, "unauthenticated");
+        let theirs = face.bare(Method::GET, &path).bearer_auth(OTHER);
+        done(theirs).await.is_failure(404, "not_found");
+        let reader = face.bare(Method::GET, &path).bearer_auth(READER);
+        done(reader).await.is_failure(403, "forbidden");
+    }
+    for name in ["nothing".to_owned(), "0".repeat(64)] {
+        let path = format!("/v1/runs/{run}/artifacts/{name}");
+        face.get(&path).await.is_failure(404, "not_found");
+    }
+    let bare = face.begin("conformance-noop").await;
+    let none = face.get(&format!("/v1/runs/{bare}/artifacts")).await;
+    assert_eq!(none.json, json!({"artifacts": []}));
 }
