@@ -191,6 +191,9 @@ pub struct CheckArgs {
     /// The project. Default: the current folder.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Check the project as it is staged in Git, not as it lies in the folder.
+    #[arg(long, conflicts_with = "files")]
+    pub staged: bool,
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub json: bool,

@@ -19,6 +19,7 @@ use self::finding::Checked;
 use super::args::CheckArgs;
 use super::present::{self, Style};
 use super::source::refuse_irregular;
+use super::staged::Staged;
 use super::{CliError, EXIT_USAGE};
 use crate::location::Programs;
 use crate::request::Request;
@@ -42,6 +43,11 @@ const MAX_FILES: usize = 1000;
 pub(super) async fn check(args: &CheckArgs, programs: &Programs) -> Result<u8, CliError> {
     let root = args.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
     let root = std::path::absolute(&root).unwrap_or(root);
+    let staged = match args.staged {
+        true => Some(Staged::copy(&root, programs).await?),
+        false => None,
+    };
+    let root = staged.as_ref().map_or(root, |staged| staged.folder().to_path_buf());
     let mut checker = Checker::new(programs, root)?;
     if args.files.is_empty() {
         checker.project().await?;

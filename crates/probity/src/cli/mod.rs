@@ -31,6 +31,7 @@ mod run;
 mod serve;
 mod signals;
 mod source;
+mod staged;
 mod submit;
 mod trust;
 mod verify;

@@ -18,10 +18,13 @@ use super::run::{
     Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
 };
 use super::source::{open, refuse_irregular};
+use super::staged::Staged;
 use crate::given::GivenClaim;
 use crate::location::Programs;
 use crate::{Prepared, Request, open_workspace, prepare_with};
 
+/// The claim of what is staged, where nobody makes another.
+const STAGED: &str = "This is what is staged.";
 /// The longest claim, in bytes.
 const MAX_CLAIM_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -36,13 +39,27 @@ pub(super) async fn verify(args: &VerifyArgs, programs: &Programs) -> Result<u8,
 }
 
 async fn judged(args: &VerifyArgs, programs: &Programs, ci: &mut Ci) -> Result<u8, CliError> {
-    let claim = read_claim(&args.result)?;
-    let mut request = with_project(checking_request(&args.checking)?, &args.checking)?;
+    let claim = match &args.result {
+        Some(path) => read_claim(path)?,
+        None => Claim::text(STAGED),
+    };
+    let mut request = checking_request(&args.checking)?;
+    let staged = match args.staged {
+        true => Some(staged(request.workspace.as_deref(), programs).await?),
+        false => None,
+    };
+    if let Some(staged) = &staged {
+        request.workspace = Some(staged.folder().to_path_buf());
+    }
+    let mut request = with_project(request, &args.checking)?;
     for path in &mut request.verify_files {
         *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         refuse_irregular(path)?;
     }
     refuse_comparisons(&request)?;
+    if args.staged {
+        refuse_repository(&request)?;
+    }
     let run = draw_run_id()?;
     let mut request = Request {
         id: Some(run.clone()),
@@ -61,13 +78,30 @@ async fn judged(args: &VerifyArgs, programs: &Programs, ci: &mut Ci) -> Result<u
         prepare_with(&request, run.clone(), programs, workspace, given)?;
     plan.facts = Arc::new(NoFacts);
     let store = open_store(&args.store).await?;
-    ci.drives(Arc::clone(&store), &run, args.checking.workspace.as_deref());
+    ci.drives(Arc::clone(&store), &run, request.workspace.as_deref());
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.checking.json);
     let output = Output::of(&plan, warnings);
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &args.checking).await
+}
+
+async fn staged(workspace: Option<&Path>, programs: &Programs) -> Result<Staged, CliError> {
+    let workspace = workspace.unwrap_or_else(|| Path::new("."));
+    let workspace = std::path::absolute(workspace).unwrap_or_else(|_| workspace.to_path_buf());
+    Staged::copy(&workspace, programs).await
+}
+
+/// What is staged is no repository: it has no refs, no remotes and no history.
+fn refuse_repository(request: &Request) -> Result<(), CliError> {
+    match request.expect.iter().find(|check| check.kind() == "git") {
+        None => Ok(()),
+        Some(check) => Err(CliError::Usage(format!(
+            "`git:{}` looks at a repository, and what is staged is none yet; leave it out with --staged",
+            check.target()
+        ))),
+    }
 }
 
 /// There was no reading before the work, so a check that compares with one would always pass, or

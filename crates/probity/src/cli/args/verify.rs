@@ -11,8 +11,11 @@ use super::{CheckingArgs, CiArgs, StoreArgs};
 pub struct VerifyArgs {
     /// The claim: a JSON file with `response`, `tool_calls`, `tool_results`, or a text file that is
     /// the response. `-` reads standard input.
-    #[arg(long, value_name = "FILE")]
-    pub result: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "staged")]
+    pub result: Option<PathBuf>,
+    /// Check what is staged in Git, in a copy of it: the work tree is neither read nor touched.
+    #[arg(long)]
+    pub staged: bool,
     /// The task that the claim is about.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub task: String,

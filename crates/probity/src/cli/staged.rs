@@ -1,0 +1,78 @@
+//! What is staged in Git, in a folder of its own: the work tree is neither read nor touched.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use probity_sandbox::{Ended, Finished, Spawn, Status};
+use tempfile::TempDir;
+
+use super::{CliError, present};
+use crate::location::Programs;
+
+/// How long Git may take for one step.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Bytes of what Git says that are shown.
+const MAX_SAID_BYTES: usize = 2048;
+/// What Git gives to its hooks: which repository, and which index. A commit of named paths has one of its
+/// own.
+const OF_HOOKS: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
+/// A copy of the index, and gone when it is dropped.
+pub(super) struct Staged {
+    _held: TempDir,
+    folder: PathBuf,
+}
+
+impl Staged {
+    /// Copies what is staged in the repository of a folder.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] where there is no repository, or Git does not give it out.
+    pub(super) async fn copy(folder: &Path, programs: &Programs) -> Result<Self, CliError> {
+        let failed = |source| CliError::Io { what: "make a temporary folder", source };
+        let held = tempfile::Builder::new().prefix("probity-staged-").tempdir().map_err(failed)?;
+        let root = held.path().canonicalize().map_err(failed)?;
+        let at = ["rev-parse", "--show-toplevel", "--show-prefix"];
+        let said = git(folder, &at.map(Into::into), programs).await?;
+        let mut lines = said.lines();
+        let (Some(top), Some(below)) = (lines.next(), lines.next().or(Some(""))) else {
+            return Err(CliError::Usage("git named no work tree".to_owned()));
+        };
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(root.join(""));
+        let copy = ["checkout-index".into(), "--all".into(), "--quiet".into(), prefix];
+        git(Path::new(top), &copy, programs).await?;
+        let folder = root.join(below);
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        Ok(Self { _held: held, folder })
+    }
+
+    /// The folder that stands for the one that was named.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+async fn git(folder: &Path, args: &[OsString], programs: &Programs) -> Result<String, CliError> {
+    let spawn = Spawn::new("git").args(args.iter().cloned()).cwd(folder).timeout(TIMEOUT);
+    let spawn = OF_HOOKS.iter().fold(spawn.env("LC_ALL", "C"), Spawn::keep_env);
+    let refused = |why: &str| {
+        let why = present::line(why);
+        CliError::Usage(format!("cannot read what is staged in `{}`: {why}", folder.display()))
+    };
+    let finished = spawn.run(&programs.launcher).await;
+    let Finished { ended, stdout, stderr, .. } =
+        finished.map_err(|error| refused(&error.to_string()))?;
+    match ended {
+        Ended::Exited(Status::Code(0)) => Ok(stdout.text().into_owned()),
+        Ended::Exited(_) => Err(refused(stderr.last_text(MAX_SAID_BYTES).trim())),
+        Ended::TimedOut | Ended::Cancelled => Err(refused("git did not answer in time")),
+    }
+}
