@@ -43,7 +43,7 @@ const EDGES: [(&str, &[&str]); 35] = [
         ],
     ),
     ("probity-conformance", &["record"]),
-    ("probity-telemetry", &["core", "record", "store", "egress", "engine"]),
+    ("probity-telemetry", &["core", "record", "store", "egress", "verifier", "delegate", "engine"]),
     ("probity-harness", &["core"]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),

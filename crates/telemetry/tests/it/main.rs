@@ -1,4 +1,12 @@
-//! Tests of the crate through its public face.
+//! What is sent of whole runs, through the public face, at receivers that speak the protocol.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that breaks should say so at once"
+)]
 
 mod dashboard;
 mod environment;
