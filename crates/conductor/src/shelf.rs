@@ -157,10 +157,13 @@ impl Shelf {
     async fn read_on(&mut self) -> Result<(), ConductError> {
         let Heard { entries, .. } = self.kept.read().await?;
         for entry in entries {
+            if entry.get("type").is_none_or(|word| word != REGISTERED) {
+                continue;
+            }
             let json = entry.get("definition").unwrap_or(&Value::Null);
             // One that this build does not understand is not there.
             let Ok(definition) = Definition::parse(json) else { continue };
-            if definition.id().starts_with(CONFORMANCE) || entry["type"] != REGISTERED {
+            if definition.id().starts_with(CONFORMANCE) {
                 continue;
             }
             let bytes = text(definition.as_json())?.len();

@@ -117,7 +117,9 @@ impl Kept {
         let Heard { is_anew, entries } = roll.read().await?;
         if is_anew {
             let before = std::mem::take(&mut self.entries);
-            let named = |id: &&String| entries.iter().any(|entry| entry["id"] == id.as_str());
+            let named = |id: &&String| {
+                entries.iter().any(|entry| entry.get("id").is_some_and(|it| it == id.as_str()))
+            };
             before.keys().filter(|id| !named(id)).for_each(|id| host.webhooks.drop_one(id));
         }
         for entry in entries {
