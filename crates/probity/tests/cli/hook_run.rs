@@ -404,6 +404,25 @@ fn a_hook_that_is_killed_neither_loses_nor_doubles_an_attempt() {
 }
 
 #[test]
+fn whenever_a_hook_is_killed_its_claim_counts_once() {
+    let world = project(&format!("max_verify_retries = 99\n{HELLO}"));
+    let path = world.at("transcript.jsonl").display().to_string();
+    let more = json!({ "stop_hook_active": true, "transcript_path": path });
+    let text = event(&world, "Stop", more).to_string();
+    for round in 1..=20_u64 {
+        world.write("transcript.jsonl", &"x\n".repeat(usize::try_from(round).unwrap()));
+        let mut child = start(&world, &["claude-code", "Stop"], &text);
+        // The time is the fault: each round is killed a little later than the one before.
+        std::thread::park_timeout(Duration::from_millis(round * 4));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let asked = start(&world, &["claude-code", "Stop"], &text);
+        let ran: Ran = asked.wait_with_output().unwrap().into();
+        assert!(block(&ran).contains(&format!("attempt {round} of 100")), "{round}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_guard_keeps_the_agents_own_tools_off_the_judge() {
     let world = project(HELLO);
     let uses = |path: &str| json!({ "tool_name": "Write", "tool_input": { "file_path": path } });

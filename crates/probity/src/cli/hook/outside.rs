@@ -55,12 +55,18 @@ impl Delegate for Outside {
     async fn attempt(&self, request: &Request) -> Result<Answered, DelegateError> {
         let key = key(request.turn);
         let woken = request.answer.as_ref().filter(|answer| answer.key == key);
-        let handed = match woken {
-            Some(answer) => serde_json::from_value(answer.value.clone())
-                .map(Some)
-                .map_err(|error| DelegateError::Failed { message: error.to_string() })?,
-            None => self.hand.lock().unwrap_or_else(PoisonError::into_inner).take(),
+        let mut hand = self.hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let handed: Option<Handed> = match woken {
+            Some(answer) => {
+                let woken: Handed = serde_json::from_value(answer.value.clone())
+                    .map_err(|error| DelegateError::Failed { message: error.to_string() })?;
+                // The event that was interrupted behind its being kept: it is not a second claim.
+                drop(hand.take_if(|handed| handed.said.event == woken.said.event));
+                Some(woken)
+            }
+            None => hand.take(),
         };
+        drop(hand);
         let Some(Handed { response, said }) = handed else {
             let prompt = &request.prompt;
             let told = prompt.rewritten.as_ref().or(prompt.correction.as_ref());
