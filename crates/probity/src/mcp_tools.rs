@@ -160,6 +160,14 @@ impl Work {
         }
     }
 
+    /// Refuses a run that the store does not have.
+    async fn require_run(&self, run: &RunId) -> Result<(), ToolFault> {
+        match self.store.state(run).await.map_err(EngineError::from)? {
+            Some(_) => Ok(()),
+            None => Err(EngineError::Missing { run: run.clone() }.into()),
+        }
+    }
+
     /// Whether a recorded run was one in this workspace.
     fn is_here(&self, request: &Request) -> bool {
         let Some(workspace) = &request.workspace else { return false };

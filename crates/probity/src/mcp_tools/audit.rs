@@ -22,11 +22,10 @@ use crate::stored::{StoredContent, log_of};
 /// [`ToolFault`] if there is no such run, or the store fails. A damaged record is a finding.
 pub(super) async fn audit(desk: &Work, call: Call) -> Result<Answer, ToolFault> {
     let run = run_id(call.arguments)?;
+    desk.require_run(&run).await?;
     match Recorded::read(desk.store.as_ref(), &run).await {
         Ok(recorded) if desk.is_here(&recorded.request) => {}
-        Ok(_) | Err(EngineError::Missing { .. }) => {
-            return Err(EngineError::Missing { run }.into());
-        }
+        Ok(_) => return Err(EngineError::Missing { run }.into()),
         // What is damaged does not say where it was; that it is, is the finding.
         Err(_) => {}
     }
@@ -38,9 +37,6 @@ pub(super) async fn audit(desk: &Work, call: Call) -> Result<Answer, ToolFault> 
 fn proved(store: Arc<dyn Store>, run: &RunId) -> Result<VerificationReport, ToolFault> {
     let runtime = Handle::current();
     let log = runtime.block_on(log_of(store.as_ref(), run))?;
-    if log.is_empty() {
-        return Err(EngineError::Missing { run: run.clone() }.into());
-    }
     let content = StoredContent::new(store, runtime);
     let report = audit_log(&log, run.as_str(), &content, LogPolicy::default());
     content.refuse_failed()?;

@@ -14,6 +14,7 @@ pub(super) struct Narrator {
 
 #[derive(Default)]
 struct Seen {
+    run: String,
     checks: Vec<String>,
     attempt: u32,
     max_attempts: u32,
@@ -29,7 +30,8 @@ impl Watch for Narrator {
     fn entry(&self, entry: &Entry) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(step) = seen.step(&entry.event) {
-            self.progress.step(step);
+            // Steps that follow each other closely are told as one, so each says whose it is.
+            self.progress.step(format!("run {}: {step}", seen.run));
         }
     }
 }
@@ -40,7 +42,8 @@ impl Seen {
             Event::RunOpened { run, policy, checks, .. } => {
                 self.checks = checks.iter().map(|check| check.id.to_string()).collect();
                 self.max_attempts = policy.max_attempts;
-                Some(format!("run {run} is opened; checks: {}", checks.len()))
+                self.run = run.to_string();
+                Some(format!("opened; checks: {}", checks.len()))
             }
             Event::DelegateDispatched { attempt, .. } => {
                 self.attempt = *attempt;

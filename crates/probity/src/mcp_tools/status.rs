@@ -14,6 +14,7 @@ use crate::Recorded;
 /// [`ToolFault`] if there is no such run, or it cannot be read.
 pub(super) async fn status(desk: &Work, call: Call) -> Result<Answer, ToolFault> {
     let run = run_id(call.arguments)?;
+    desk.require_run(&run).await?;
     let recorded = Recorded::read(desk.store.as_ref(), &run).await?;
     if !desk.is_here(&recorded.request) {
         return Err(EngineError::Missing { run }.into());
