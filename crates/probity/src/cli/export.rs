@@ -106,7 +106,7 @@ pub(super) async fn export(args: &ExportArgs, _: &Programs) -> Result<u8, CliErr
 
 /// What a bundle is made of.
 enum Source {
-    Run(Box<StoredRun>, Option<SigningKey>),
+    Run(Box<(StoredRun, Option<SigningKey>)>),
     Bundle(File),
 }
 
@@ -114,7 +114,7 @@ impl Source {
     /// Whose signature the bundle must have.
     fn signer(&self) -> Option<PublicKey> {
         match self {
-            Self::Run(_, key) => key.as_ref().map(SigningKey::public),
+            Self::Run(run) => run.1.as_ref().map(SigningKey::public),
             Self::Bundle(_) => None,
         }
     }
@@ -145,7 +145,7 @@ async fn source(args: &ExportArgs, key: Option<SigningKey>) -> Result<Source, Cl
     }
     let store = open_existing(&args.store).await?;
     let run: RunId = resolve_run(store.as_ref(), &args.run).await?;
-    Ok(Source::Run(Box::new(StoredRun::read(store, &run).await?), key))
+    Ok(Source::Run(Box::new((StoredRun::read(store, &run).await?, key))))
 }
 
 /// A bundle that was written, under another name as yet.
@@ -166,7 +166,7 @@ fn made(
     let mut sink = Hashed { file: BufWriter::with_capacity(1 << 17, file), hash: Sha256::new() };
     let summary = match source {
         Source::Bundle(file) => redact_bundle(&mut BufReader::new(file), inclusion, &mut sink)?,
-        Source::Run(run, key) => run.write(inclusion, key.as_ref(), &mut sink)?,
+        Source::Run(run) => run.0.write(inclusion, run.1.as_ref(), &mut sink)?,
     };
     let failed = |source| CliError::Io { what: "write the bundle", source };
     let sha256 = hex::encode(sink.hash.finalize());

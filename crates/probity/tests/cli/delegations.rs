@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::fleet::{pipe, work_off};
 use crate::http::{Answer, Host, KEY};
@@ -323,28 +324,38 @@ fn a_key_sees_what_its_scopes_and_its_tenant_allow() {
 #[test]
 fn a_delegate_finds_no_secret_of_the_server_in_any_environment() {
     let world = World::new();
-    world.write(
-        "keys.toml",
-        "[[key]]\nkey_env = \"PROBITY_API_KEY\"\n[[key]]\nkey_env = \"OPERATOR\"\ntenant = \"o\"\n",
+    // Other tests have clients with that key in their environment.
+    let digest = hex::encode(Sha256::digest(KEY));
+    let keys = format!(
+        "[[key]]\nsha256 = \"{digest}\"\n[[key]]\nkey_env = \"PROBITY_API_KEY\"\n\
+         [[key]]\nkey_env = \"OPERATOR\"\ntenant = \"o\"\n"
     );
+    world.write("keys.toml", &keys);
     std::fs::set_permissions(world.at("keys.toml"), std::fs::Permissions::from_mode(0o600))
         .unwrap();
     let script = "cat > /dev/null; env > seen.txt; cat /proc/*/environ >> seen.txt 2>/dev/null; \
                   cat /proc/*/cmdline >> seen.txt 2>/dev/null; echo hello > out.txt";
     let root = world.at("").display().to_string();
-    let envs = [("OPERATOR", "operators-own-key"), ("PROBITY_TOKEN_SECRET", "a-long-token-secret")];
+    let secrets = [
+        ("PROBITY_API_KEY", "a-key-of-this-test-alone"),
+        ("OPERATOR", "operators-own-key"),
+        ("PROBITY_TOKEN_SECRET", "a-long-token-secret"),
+    ];
     let args = ["--keys", "keys.toml", "--workspace-root", &root];
-    let host = Host::start_with(&world, &store(&world), &args, &envs);
+    let host = Host::start_with(&world, &store(&world), &args, &secrets);
+    for key in ["a-key-of-this-test-alone", "operators-own-key"] {
+        let answer = host.ask("GET", API, &[&format!("Authorization: Bearer {key}")], "");
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
     let run = host.delegate(&document(&["sh", "-c", script]), "one");
     host.log(&run);
     let seen = String::from_utf8_lossy(&std::fs::read(world.at("seen.txt")).unwrap()).into_owned();
-    assert!(seen.contains("XDG_STATE_HOME"), "the rest is there");
-    let pid = host.child.id().to_string();
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let environ = String::from_utf8_lossy(&environ).into_owned();
-    for secret in [KEY, "operators-own-key", "a-long-token-secret"] {
-        // Other tests have servers of their own, which are all like this one.
-        assert!(!seen.contains(secret) && !environ.contains(secret), "{secret}");
+    assert!(
+        seen.contains("XDG_STATE_HOME") && seen.contains("workspace-root"),
+        "the rest is there"
+    );
+    for (name, secret) in secrets {
+        assert!(!seen.contains(secret), "{name}");
     }
     host.end();
 }

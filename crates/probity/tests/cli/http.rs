@@ -43,9 +43,13 @@ impl Host {
         more: &[&str],
         envs: &[(&str, &str)],
     ) -> Self {
-        let args = ["serve", "--addr", "127.0.0.1:0", "--store", store];
+        Self::start_in(world, &[&["--store", store], more].concat(), envs)
+    }
+
+    /// The same, on the store that the arguments or the environment name.
+    pub(crate) fn start_in(world: &World, more: &[&str], envs: &[(&str, &str)]) -> Self {
         let mut child = world
-            .command(args.iter().chain(more))
+            .command(["serve", "--addr", "127.0.0.1:0"].iter().chain(more))
             .env("PROBITY_API_KEY", KEY)
             .envs(envs.iter().copied())
             .stdout(Stdio::piped())

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::world::{CREATED, REPENTANT, World};
+use crate::http::{Host, KEY};
+use crate::world::{CREATED, REPENTANT, Ran, World};
 
 /// Ends the server when its own input ends: also where the test is gone.
 const KEEPER: &str = r#""$0" -c "$1" </dev/null >/dev/null 2>"$2" & server=$!
@@ -89,9 +90,7 @@ fn a_run_is_left_on_servers_and_everything_reads_it_there() {
     let world = World::new();
     let server = Server::start(&world);
     let probity = |args: &[&str]| {
-        crate::world::Ran::from(
-            world.command(args).env("PROBITY_STORE", &server.url).output().unwrap(),
-        )
+        Ran::from(world.command(args).env("PROBITY_STORE", &server.url).output().unwrap())
     };
     let head = ["submit", "write hello to out.txt", "--id", "it", "--expect", CREATED, "--"];
     let submitted = probity(&[&head[..], &REPENTANT].concat());
@@ -118,4 +117,35 @@ fn a_run_is_left_on_servers_and_everything_reads_it_there() {
     let read = std::fs::File::open(world.beside("nats.log"));
     read.unwrap().read_to_string(&mut log).unwrap();
     assert!(!log.contains("[ERR]"), "{log}");
+}
+
+#[test]
+fn a_host_takes_delegations_on_servers_and_another_one_tells_of_them() {
+    let world = World::new();
+    let server = Server::start(&world);
+    let root = world.at("").display().to_string();
+    // The URL of the store is where a password would stand: in the environment.
+    let start = |args: &[&str]| {
+        let envs = [("PROBITY_STORE", server.url.as_str())];
+        Host::start_in(&world, &[&["--workspace-root", &root], args].concat(), &envs)
+    };
+    let (one, two) = (start(&[]), start(&["--workers", "0"]));
+    let script = "cat > /dev/null; env > ../seen.txt; cat /proc/$PPID/environ >> ../seen.txt; \
+                  echo hello > out.txt";
+    let args =
+        ["submit", "t", "--expect", CREATED, "--workspace", ".", "--wait", "--json", "--host"];
+    let url = format!("http://{}", two.address);
+    let args = [&args[..], &[url.as_str(), "--", "sh", "-c", script]].concat();
+    let ran: Ran = world.command(args).env("PROBITY_API_KEY", KEY).output().unwrap().into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let run = ran.json()["run_id"].as_str().unwrap().to_owned();
+    let merge = one.get(&format!("/api/v1/delegations/{run}/may-merge")).json();
+    assert_eq!((&merge["mayMerge"], &merge["stale"]), (&true.into(), &false.into()), "{merge}");
+    let bundle = two.get(&format!("/api/v1/delegations/{run}/bundle"));
+    std::fs::write(world.beside("it.probity"), &bundle.body).unwrap();
+    assert_eq!(world.probity(["audit", "../it.probity"]).code, 0);
+    let seen = std::fs::read(world.beside("seen.txt")).unwrap();
+    assert!(!String::from_utf8_lossy(&seen).contains("nats://"), "the store is not a delegate's");
+    one.end();
+    two.end();
 }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use probity_sandbox::OWN_SECRETS;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::thread::set_name;
 
 use crate::cli::CliError;
 
@@ -34,8 +35,10 @@ impl Secrets {
         let failed = |source| CliError::Io { what: "hand over secrets", source };
         if std::env::var(HANDED).is_ok_and(|id| id == std::process::id().to_string()) {
             let secrets = Self::received().map_err(failed)?;
-            // Nor from its memory, or from what it leaves when it breaks. Not known here: nothing is lost.
+            // Nor are they read from its memory, or from what it leaves when it breaks. Where the system
+            // does not know these two, nothing is lost.
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+            let _ = set_name(c"probity");
             return Ok(secrets);
         }
         let own = OWN_SECRETS.into_iter().chain([STORE]).map(str::to_owned);
