@@ -1,5 +1,6 @@
 //! `probity serve`.
 
+mod board;
 mod definitions;
 mod handover;
 mod secret;
@@ -12,7 +13,7 @@ use probity_conductor::{Conductor, ConductorOptions, FleetDelegations};
 use probity_egress::PrivateRule;
 use probity_engine::SystemClock;
 use probity_host::{
-    Conducted, Courier, Delegated, FleetDelegated, Host, HostConfig, Keys, Runs, SystemIds,
+    Board, Conducted, Courier, Delegated, FleetDelegated, Host, HostConfig, Keys, Runs, SystemIds,
 };
 use probity_store::{Pool, Store, WorkStore};
 use probity_worker::{Fleet, Planner, Tally, Worker, WorkerOptions, WorkerWatch};
@@ -55,7 +56,8 @@ pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, Cl
     let conductor = conductor(&store, &planner);
     definitions::register(&conductor, definitions)?;
     let delegated = delegated(args, &url, programs, &store, &planner)?;
-    let host = host(args, keys, token_secret, &conductor, &store, delegated)?;
+    let board = board::board(&url, &store)?;
+    let host = host(args, keys, token_secret, &conductor, &store, (delegated, board))?;
     let failed = |source| CliError::Listen { address: args.addr, source };
     let listener = TcpListener::bind(args.addr).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -114,7 +116,7 @@ fn host(
     token_secret: [u8; 32],
     conductor: &Conductor,
     store: &Arc<dyn WorkStore>,
-    delegated: Arc<dyn Delegated>,
+    (delegated, board): (Arc<dyn Delegated>, Arc<dyn Board>),
 ) -> Result<Arc<Host>, CliError> {
     let mut config = HostConfig::new(keys, token_secret);
     config.terms.is_gating = !args.no_gating;
@@ -133,7 +135,7 @@ fn host(
     }
     let runs: Arc<dyn Runs> = Arc::new(Conducted::new(conductor.clone(), Arc::clone(store)));
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-    Host::with_delegations(config, runs, delegated, clock, ids).map_err(|failure| {
+    Host::with_board(config, runs, delegated, board, clock, ids).map_err(|failure| {
         CliError::Usage(format!("a name of the conformance fixtures is taken: {failure}"))
     })
 }
@@ -212,7 +214,8 @@ fn announce(args: &ServeArgs, url: &StoreUrl, address: SocketAddr) -> Result<(),
     let here = format!("http://{address}");
     if args.json {
         present::json(&serde_json::json!({
-            "event": "listening", "url": here, "store": store, "workers": args.workers,
+            "event": "listening", "url": here, "dashboard": format!("{here}/dashboard"), "store": store,
+            "workers": args.workers,
             "gating": !args.no_gating, "conformance_seams": args.conformance_seams,
             "version": version,
         }))?;
@@ -223,6 +226,9 @@ fn announce(args: &ServeArgs, url: &StoreUrl, address: SocketAddr) -> Result<(),
             line(&store),
             count(args.workers.into(), "delegation")
         ));
+    }
+    if !args.json {
+        present::note(&format!("dashboard {here}/dashboard"));
     }
     if !address.ip().is_loopback() {
         warn(&format!(
