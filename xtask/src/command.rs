@@ -29,6 +29,8 @@ pub enum XtaskError {
         /// Why not.
         error: io::Error,
     },
+    /// Nothing was packed.
+    Dist(crate::DistError),
     /// Tidy has findings; they were printed.
     Untidy {
         /// How many.
@@ -45,6 +47,7 @@ impl std::fmt::Display for XtaskError {
             Self::Failed { command } => write!(f, "`{command}` failed"),
             Self::Metadata { error } => write!(f, "cargo metadata could not be read: {error}"),
             Self::Read { error } => write!(f, "the repository could not be read: {error}"),
+            Self::Dist(error) => write!(f, "{error}"),
             Self::Untidy { count } => write!(f, "{count} findings"),
         }
     }
@@ -147,7 +150,10 @@ pub fn ci(root: &Path) -> Result<(), XtaskError> {
 }
 
 /// The triple of this machine.
-fn host(root: &Path) -> Result<String, XtaskError> {
+///
+/// # Errors
+/// The compiler cannot be asked.
+pub(crate) fn host(root: &Path) -> Result<String, XtaskError> {
     let command = "rustc -vV".to_owned();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)

@@ -1,6 +1,7 @@
 //! The jobs of this repository, as functions, so that they can be tested.
 
 mod command;
+mod dist;
 mod finding;
 mod nats;
 pub mod rule;
@@ -9,6 +10,7 @@ mod tidy;
 mod tree;
 
 pub use command::{XtaskError, ci, fuzz, test};
+pub use dist::{Dist, DistError};
 pub use finding::Finding;
 pub use source::Source;
 pub use tidy::tidy;

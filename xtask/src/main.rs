@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{ci, fuzz, test, tidy};
+use xtask::{Dist, ci, fuzz, test, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -11,6 +11,7 @@ usage: cargo xtask COMMAND
   test   documentation tests, then every test of the workspace; installs cargo-nextest if missing
   tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
   fuzz   TARGET [SECONDS]: coverage-guided fuzzing of a parser on the committed corpus; default 600 s
+  dist   [--binary PATH] [--man DIR] [--out DIR] [--target TRIPLE]: packs a release into target/dist
   ci     formatting, lints, documentation, tidy, deny where installed, then test";
 
 fn main() -> ExitCode {
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         ["tidy"] => report(root),
         ["fuzz", target] => fuzz(root, target, "600"),
         ["fuzz", target, seconds] => fuzz(root, target, seconds),
+        ["dist", rest @ ..] => dist(root, rest),
         ["ci"] => ci(root),
         _ => {
             eprintln!("{USAGE}");
@@ -35,6 +37,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn dist(root: &Path, words: &[&str]) -> Result<(), xtask::XtaskError> {
+    let packed = Dist::parse(root, words).and_then(|dist| dist.pack());
+    println!("{}", packed.map_err(xtask::XtaskError::Dist)?.display());
+    Ok(())
 }
 
 fn report(root: &Path) -> Result<(), xtask::XtaskError> {

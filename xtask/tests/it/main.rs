@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod code;
+mod dist;
 mod edge;
 mod source;
 mod text;
