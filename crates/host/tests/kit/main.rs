@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::string_slice,
     clippy::panic,
     clippy::indexing_slicing,
