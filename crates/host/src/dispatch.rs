@@ -52,7 +52,7 @@ async fn attempt(host: Arc<Host>, request: Request<Body>) -> Result<Response, Fa
         );
     }
     let query = Query::parse(head.uri.query());
-    let may_wait = route.query.iter().any(|(name, _)| *name == "timeout");
+    let may_wait = route.query.iter().any(|question| question.name() == "timeout");
     let places: &Arc<Semaphore> = if may_wait { &host.streams } else { &host.requests };
     let _place = Arc::clone(places)
         .try_acquire_owned()

@@ -10,10 +10,14 @@ use percent_encoding::percent_decode_str;
 use crate::call::Call;
 use crate::config::HostConfig;
 use crate::error::{Failure, Reason};
+use crate::question::Question;
 use crate::scope::Scope;
 
 /// What a handler comes to.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
+
+/// The shape of a stream of server-sent events.
+pub(crate) const STREAM: &str = "EventStream";
 
 /// One route.
 pub(crate) struct Route {
@@ -26,10 +30,10 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     /// The shape of its body.
     pub(crate) takes: Option<&'static str>,
-    /// Statuses of its answers with their shapes.
+    /// Statuses of its answers with their shapes. One status may have several: who asks chooses.
     pub(crate) gives: &'static [(u16, Option<&'static str>)],
-    /// Names behind the question mark, with what they mean.
-    pub(crate) query: &'static [(&'static str, &'static str)],
+    /// What may stand behind the question mark.
+    pub(crate) query: &'static [Question],
     /// Whether it is served.
     pub(crate) is_served: fn(&HostConfig) -> bool,
     pub(crate) handler: fn(Call) -> Answering,

@@ -13,6 +13,7 @@ use crate::delegated::{Delegated, Glance};
 use crate::error::Failure;
 use crate::idempotency::{key, replayed};
 use crate::ids::uuid_v7;
+use crate::question::{DELEGATE, OUTCOME, Question, SINCE};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
@@ -26,6 +27,8 @@ const MAX_SEEN: usize = 2_000;
 /// Names that are asked for at a time.
 const NAMES: usize = 200;
 /// The longest wait that a submission may ask for before its run is looked at: 30 days.
+/// Names of pools.
+const POOL: &str = "^[a-z0-9_-]{1,32}$";
 const MAX_AFTER_MS: u64 = 30 * 24 * 3_600_000;
 /// What a key of this endpoint names runs by.
 const ENDPOINT: &str = "POST /api/v1/delegations";
@@ -39,8 +42,8 @@ pub(super) const SUBMIT: Route = Route {
     takes: Some("NewDelegation"),
     gives: &[(201, Some("DelegationSubmitted"))],
     query: &[
-        ("pool", "who may take it up; the request's own `pool` without it"),
-        ("afterMs", "how long nobody looks at it, in milliseconds"),
+        Question::like("pool", POOL, "who may take it up; the request's own `pool` without it"),
+        Question::whole("afterMs", 0, MAX_AFTER_MS, "how long nobody looks at it, in milliseconds"),
     ],
     is_served: delegating,
     handler: |call| Box::pin(submit(call)),
@@ -55,11 +58,11 @@ pub(super) const LIST: Route = Route {
     takes: None,
     gives: &[(200, Some("DelegationList"))],
     query: &[
-        ("limit", "how many at most: 1 to 100, 20 if absent"),
-        ("cursor", "`nextCursor` of the page before"),
-        ("outcome", "only those that ended so; `open` for those that have not"),
-        ("delegate", "only those of that kind of delegate"),
-        ("since", "only those opened since, in milliseconds since the Unix epoch"),
+        Question::whole("limit", 1, MAX_PAGE, "how many at most; 20 if absent"),
+        Question::whole("cursor", 0, u64::MAX, "`nextCursor` of the page before"),
+        OUTCOME,
+        DELEGATE,
+        SINCE,
     ],
     is_served: delegating,
     handler: |call| Box::pin(list(call)),

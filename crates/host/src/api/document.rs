@@ -10,7 +10,8 @@ use super::{ROUTES, always};
 use crate::call::Call;
 use crate::config::HostConfig;
 use crate::error::Failure;
-use crate::route::{Access, Route};
+use crate::question::{DIGEST, Question};
+use crate::route::{Access, Route, STREAM};
 use crate::schema;
 
 pub(super) const OPENAPI: Route = Route {
@@ -82,20 +83,21 @@ fn operation(route: &Route, path: &str, place: usize) -> Value {
     let mut parameters: Vec<Value> = path
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.split_once('}').map(|(name, _)| name))
-        .map(|name| {
-            json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})
-        })
+        .map(
+            |name| json!({"name": name, "in": "path", "required": true, "schema": path_part(name)}),
+        )
         .collect();
-    parameters.extend(route.query.iter().map(|(name, what)| {
-        json!({"name": name, "in": "query", "description": what, "schema": {"type": "string"}})
-    }));
+    parameters.extend(route.query.iter().map(Question::parameter));
     let mut answers: Map<String, Value> = Map::new();
     for (status, shape) in route.gives {
-        let mut answer = json!({"description": "Done."});
+        let answer =
+            answers.entry(status.to_string()).or_insert_with(|| json!({"description": "Done."}));
         if let (Some(shape), Some(members)) = (shape, answer.as_object_mut()) {
-            members.insert("content".to_owned(), content(shape));
+            let kinds = members.entry("content").or_insert_with(|| json!({}));
+            if let (Some(kinds), Value::Object(more)) = (kinds.as_object_mut(), content(shape)) {
+                kinds.extend(more);
+            }
         }
-        answers.insert(status.to_string(), answer);
     }
     answers.insert(
         "default".to_owned(),
@@ -120,7 +122,19 @@ fn operation(route: &Route, path: &str, place: usize) -> Value {
     operation
 }
 
+/// What stands in a path.
+fn path_part(name: &str) -> Value {
+    match name {
+        "digest" => json!({"type": "string", "pattern": DIGEST}),
+        _ => json!({"type": "string", "minLength": 1}),
+    }
+}
+
+/// A shape as it is sent; a stream has events of it, one by one.
 fn content(shape: &str) -> Value {
+    if shape == STREAM {
+        return json!({"text/event-stream": {"schema": {"type": "string"}}});
+    }
     json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{shape}")}}})
 }
 

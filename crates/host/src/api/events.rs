@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::always;
 use crate::call::{Call, answer, millis};
 use crate::error::{Failure, Reason};
-use crate::route::{Access, Route};
+use crate::question::Question;
+use crate::route::{Access, Route, STREAM};
 use crate::scope::Scope;
 use crate::stream::{Modes, Told, response};
 use crate::wire::v1::{render, status_word};
@@ -29,13 +30,19 @@ pub(super) const READ: Route = Route {
     access: Access::Key(Scope::RunsRead),
     summary: "The events of a run: as a stream (SSE), or with `Accept: application/json` those there are.",
     takes: None,
-    gives: &[(200, Some("EventPage"))],
+    gives: &[(200, Some("EventPage")), (200, Some(STREAM))],
     query: &[
-        (
+        Question::like(
             "streamMode",
-            "`updates` (default), `values`, `messages`, `debug`, or a list without `values`",
+            "^(values|(updates|messages|debug)(,(updates|messages|debug))*)$",
+            "`updates` without it; `values` goes with no other",
         ),
-        ("bufferMs", "gathers events into frames of the type `batch`: 0 to 5000"),
+        Question::whole(
+            "bufferMs",
+            0,
+            MAX_BUFFER_MS,
+            "gathers events into frames of the type `batch`",
+        ),
     ],
     is_served: always,
     handler: |call| Box::pin(read(call)),
@@ -50,8 +57,12 @@ pub(super) const POLL: Route = Route {
     takes: None,
     gives: &[(200, Some("EventPage"))],
     query: &[
-        ("lastSequence", "the last event that is known; all are told without it"),
-        ("timeout", "how long to wait, in seconds: 1 to 60, not at all without it"),
+        Question::like(
+            "lastSequence",
+            "^(-1|0|[1-9][0-9]{0,18})$",
+            "the last event that is known; all are told without it",
+        ),
+        Question::whole("timeout", 1, 60, "how long to wait, in seconds; not at all without it"),
     ],
     is_served: always,
     handler: |call| Box::pin(poll(call)),

@@ -12,6 +12,7 @@ use super::always;
 use crate::call::{Call, answer};
 use crate::error::Failure;
 use crate::ids::uuid_v7;
+use crate::question::Question;
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
@@ -58,7 +59,7 @@ pub(super) const DIFF: Route = Route {
     summary: "What two runs differ in.",
     takes: None,
     gives: &[(200, Some("Diff"))],
-    query: &[("against", "the other run")],
+    query: &[Question::text("against", "the other run").required()],
     is_served: always,
     handler: |call| Box::pin(diff(call)),
 };

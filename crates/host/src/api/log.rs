@@ -10,7 +10,8 @@ use super::artifacts::file;
 use super::delegating;
 use crate::call::{Call, answer};
 use crate::error::{Failure, Reason};
-use crate::route::{Access, Route};
+use crate::question::Question;
+use crate::route::{Access, Route, STREAM};
 use crate::scope::Scope;
 use crate::stream::{LogTold, log_response};
 use crate::wire::verdict;
@@ -27,8 +28,13 @@ pub(super) const READ: Route = Route {
     access: Access::Key(Scope::RunsRead),
     summary: "The log of a delegation: as a stream (SSE), or with `Accept: application/json` as it is.",
     takes: None,
-    gives: &[(200, Some("DelegationEvents"))],
-    query: &[("from", "the first record that is told, of an answer of JSON")],
+    gives: &[(200, Some("DelegationEvents")), (200, Some(STREAM))],
+    query: &[Question::whole(
+        "from",
+        0,
+        u64::MAX,
+        "the first record that is told, of an answer of JSON",
+    )],
     is_served: delegating,
     handler: |call| Box::pin(read(call)),
 };

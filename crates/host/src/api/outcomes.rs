@@ -12,6 +12,7 @@ use super::delegations::{Seen, Wanted, paged, seen};
 use crate::call::{Call, answer};
 use crate::delegated::Glance;
 use crate::error::Failure;
+use crate::question::{DELEGATE, OUTCOME, Question, SINCE};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 
@@ -24,11 +25,11 @@ pub(super) const READ: Route = Route {
     takes: None,
     gives: &[(200, Some("OutcomeCounts"))],
     query: &[
-        ("by", "`delegate`, which is what is meant without it"),
-        ("since", "only those opened since, in milliseconds since the Unix epoch"),
-        ("delegate", "only those of that kind of delegate"),
-        ("outcome", "only those that ended so; `open` for those that have not"),
-        ("cursor", "`nextCursor` of the answer before"),
+        Question::word("by", &["delegate"], "which is what is meant without it"),
+        SINCE,
+        DELEGATE,
+        OUTCOME,
+        Question::whole("cursor", 0, u64::MAX, "`nextCursor` of the answer before"),
     ],
     is_served: delegating,
     handler: |call| Box::pin(read(call)),

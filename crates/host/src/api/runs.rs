@@ -13,6 +13,7 @@ use crate::claim::{self, Scoped};
 use crate::error::{Failure, Reason};
 use crate::idempotency::{CREATE as CREATE_NAME, DIGEST_KEY, body_digest, key, mismatch, replayed};
 use crate::ids::uuid_v7;
+use crate::question::Question;
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
@@ -61,10 +62,10 @@ pub(super) const LIST: Route = Route {
     takes: None,
     gives: &[(200, Some("RunList"))],
     query: &[
-        ("limit", "how many at most: 1 to 100, 20 if absent"),
-        ("cursor", "`nextCursor` of the page before"),
-        ("status", "only runs with that status"),
-        ("workflowId", "only runs of that workflow"),
+        Question::whole("limit", 1, MAX_PAGE, "how many at most; 20 if absent"),
+        Question::whole("cursor", 0, u64::MAX, "`nextCursor` of the page before"),
+        Question::text("status", "only runs with that status"),
+        Question::text("workflowId", "only runs of that workflow"),
     ],
     is_served: always,
     handler: |call| Box::pin(list(call)),

@@ -9,6 +9,7 @@ use super::delegating;
 use crate::call::{Call, answer};
 use crate::delegated::{Merge, Standing, may_merge};
 use crate::error::Failure;
+use crate::question::{DIGEST, Question};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::wire::verdict;
@@ -34,7 +35,11 @@ pub(super) const MAY_MERGE: Route = Route {
     summary: "Whether the work may be merged: verified and sealed, or a named human answers for it.",
     takes: None,
     gives: &[(200, Some("MayMerge"))],
-    query: &[("candidate", "the hash of what is to be merged: no other is then")],
+    query: &[Question::like(
+        "candidate",
+        DIGEST,
+        "the hash of what is to be merged: no other is then",
+    )],
     is_served: delegating,
     handler: |call| Box::pin(merge(call)),
 };

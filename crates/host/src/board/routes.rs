@@ -16,11 +16,17 @@ use crate::call::{Call, answer};
 use crate::config::HostConfig;
 use crate::delegated::may_merge;
 use crate::error::{Failure, Reason};
+use crate::question::{OUTCOMES, Question};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
 use crate::wire::verdict::told_waiver;
 
+/// How a delegation of a list may have ended.
+const ENDED: [&str; 11] = {
+    let [open, a, b, c, d, e, f, g, h, i] = OUTCOMES;
+    [open, "not_verified", a, b, c, d, e, f, g, h, i]
+};
 /// Runs of one page, without a wish.
 const PAGE: u64 = 50;
 /// Reasons whose words one answer holds.
@@ -38,12 +44,23 @@ pub(crate) const RUNS: Route = Route {
     takes: None,
     gives: &[(200, Some("BoardRuns"))],
     query: &[
-        ("limit", "how many at most: 1 to 200, 50 if absent"),
-        ("cursor", "`nextCursor` of the page before"),
-        ("outcome", "only those that ended so; `open`, or `not_verified`"),
-        ("stage", "only those that are there"),
-        ("waived", "`true`: only those that a named human answers for"),
-        ("q", "part of the name, a whole word of the row, or with `content:read` part of the task"),
+        Question::whole("limit", 1, MAX_PAGE as u64, "how many at most; 50 if absent"),
+        Question::like(
+            "cursor",
+            "^[0-9]{1,19}\\.[A-Za-z0-9][A-Za-z0-9._-]*$",
+            "`nextCursor` of the page before",
+        ),
+        Question::word("outcome", &ENDED, "only those that ended so; `open`, or `not_verified`"),
+        Question::text("stage", "only those that are there"),
+        Question::word(
+            "waived",
+            &["true", "false"],
+            "`true`: only those that a named human answers for",
+        ),
+        Question::text(
+            "q",
+            "part of the name, a whole word of the row, or with `content:read` part of the task",
+        ),
         NARROW[0],
         NARROW[1],
         NARROW[2],
@@ -75,7 +92,7 @@ pub(crate) const CLAIMS: Route = Route {
     takes: None,
     gives: &[(200, Some("BoardClaims"))],
     query: &[
-        ("by", "`day`, which is what is meant without it, or `hour`"),
+        Question::word("by", &["day", "hour"], "`day` without it"),
         NARROW[0],
         NARROW[1],
         NARROW[2],

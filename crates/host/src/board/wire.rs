@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::error::Failure;
 use crate::keys::DEFAULT_TENANT;
+use crate::question::Question;
 use crate::tenant;
 
 /// Characters of a word, and of what is searched for.
@@ -16,11 +17,25 @@ const MAX_WORD_CHARS: usize = 64;
 const MAX_TEXT_CHARS: usize = 200;
 
 /// What every question can be narrowed by.
-pub(super) const NARROW: [(&str, &str); 4] = [
-    ("delegate", "only those of that kind of delegate"),
-    ("since", "only those opened since, in milliseconds since the Unix epoch"),
-    ("until", "only those opened before, in milliseconds since the Unix epoch"),
-    ("code", "only those that ended with that code, or of which a verdict carries it"),
+pub(super) const NARROW: [Question; 4] = [
+    Question::text("delegate", "only those of that kind of delegate"),
+    Question::whole(
+        "since",
+        0,
+        u64::MAX,
+        "only those opened since, in milliseconds since the Unix epoch",
+    ),
+    Question::whole(
+        "until",
+        0,
+        u64::MAX,
+        "only those opened before, in milliseconds since the Unix epoch",
+    ),
+    Question::like(
+        "code",
+        "^[a-z][a-z0-9_]{0,63}$",
+        "only those that ended with that code, or of which a verdict carries it",
+    ),
 ];
 
 /// Every delegation of whoever asks.

@@ -30,7 +30,7 @@ pub(in crate::api) const LOOP: Route = Route {
     paths: &["/v1/host/sample/agentloop/run"],
     access: Access::Key(Scope::RunsCreate),
     summary: "Runs a supervisor for some turns.",
-    takes: None,
+    takes: Some("Any"),
     gives: &[(200, None)],
     query: &[],
     is_served: has_seams,

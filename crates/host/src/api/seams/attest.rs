@@ -24,7 +24,7 @@ pub(in crate::api) const ATTEST: Route = Route {
     paths: &["/v1/host/sample/subrun/attest"],
     access: Access::Key(Scope::RunsCreate),
     summary: "Runs a sub-workflow whose outputs are attested before they are taken over.",
-    takes: None,
+    takes: Some("Any"),
     gives: &[(200, None)],
     query: &[],
     is_served: has_seams,

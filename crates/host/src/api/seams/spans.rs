@@ -10,6 +10,7 @@ use serde_json::json;
 use super::has_seams;
 use crate::call::{Call, answer};
 use crate::error::Failure;
+use crate::question::Question;
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 
@@ -24,7 +25,10 @@ pub(in crate::api) const SPANS: Route = Route {
     summary: "The spans of a run, as its log has them.",
     takes: None,
     gives: &[(200, None)],
-    query: &[("runId", "the run"), ("name", "spans of that name only")],
+    query: &[
+        Question::text("runId", "the run").required(),
+        Question::text("name", "spans of that name only"),
+    ],
     is_served: has_seams,
     handler: |call| Box::pin(spans(call)),
 };
