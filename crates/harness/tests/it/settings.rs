@@ -81,9 +81,7 @@ fn what_is_there_stays_to_the_byte_and_comes_back() {
     let compact = r#"{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}"#;
     let crlf = FOREIGN.replace('\n', "\r\n");
     let tabs = FOREIGN.replace("    ", "\t");
-    for text in
-        [FOREIGN, &crlf, &tabs, compact, "{}", "{}\n",  r#"{"hooks": {"Other": []}}"#]
-    {
+    for text in [FOREIGN, &crlf, &tabs, compact, "{}", "{}\n", r#"{"hooks": {"Other": []}}"#] {
         for tool in Tool::ALL {
             let with = install(Some(text), &Wiring { guards: true, ..wiring(tool) }).unwrap();
             let value: Value = serde_json::from_str(&with).unwrap();

@@ -181,7 +181,7 @@ pub struct HookStatusArgs {
 }
 
 /// `probity hook run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct HookRunArgs {
     /// The agent: claude-code, codex or gemini.
     pub tool: Tool,

@@ -72,9 +72,12 @@ async fn answer(
         return file.map_or(Answer::Allow, |file| Answer::Deny(guard(event.tool, &file)));
     }
     let (hard, by) = bounds(event, args, started);
-    match timeout_at(hard, recorded(event, args, programs, by)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => unrecorded(event, args, &format!("{error} [{}]", error.code())),
+    // On a thread of its own: a file system that hangs, or a defect, must not keep the answer back.
+    let work = tokio::spawn(recorded(event.clone(), args.clone(), programs.clone(), by));
+    match timeout_at(hard, work).await {
+        Ok(Ok(Ok(answer))) => answer,
+        Ok(Ok(Err(error))) => unrecorded(event, args, &format!("{error} [{}]", error.code())),
+        Ok(Err(_)) => unrecorded(event, args, "probity itself broke; please report it"),
         Err(_) => unrecorded(event, args, "it did not end before the hook had to answer"),
     }
 }
@@ -92,11 +95,12 @@ fn bounds(event: &Event, args: &HookRunArgs, started: Instant) -> (Instant, Inst
 }
 
 async fn recorded(
-    event: &Event,
-    args: &HookRunArgs,
-    programs: &Programs,
+    event: Event,
+    args: HookRunArgs,
+    programs: Programs,
     by: Instant,
 ) -> Result<Answer, CliError> {
+    let (event, programs) = (&event, &programs);
     let url = store_url(&args.store)?;
     let (chain, identity) = (Chain::of(event), Identity::of(event));
     let failed = |source| CliError::Io { what: "queue up behind other events", source };
