@@ -48,6 +48,10 @@ pub struct Request {
     /// one ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<RunId>,
+    /// The caller's span, as the header `traceparent` of W3C Trace Context names it: the run is part of
+    /// that trace. On the command line what the environment has in `TRACEPARENT`, where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
     /// The set of workers that may take the run up, where it is submitted. `default` if absent.
     #[serde(with = "pool", skip_serializing_if = "Option::is_none")]
     pub pool: Option<Pool>,
@@ -270,6 +274,7 @@ impl Request {
         Self {
             id: self.id.or(defaults.id),
             parent_id: self.parent_id.or(defaults.parent_id),
+            traceparent: self.traceparent.or(defaults.traceparent),
             pool: self.pool.or(defaults.pool),
             agent: self.agent.or(defaults.agent),
             kind: self.kind.or(defaults.kind),

@@ -45,7 +45,7 @@ pub enum TelemetryError {
 impl TelemetryError {
     /// The stable machine word.
     #[must_use]
-    pub fn code(&self) -> &str {
+    pub const fn code(&self) -> &'static str {
         match self {
             Self::Config { .. } => "telemetry_config",
             Self::Exporter { .. } => "telemetry_exporter",

@@ -14,6 +14,7 @@ use probity_engine::EngineError;
 use probity_host::KeysError;
 use probity_projection::IndexError;
 use probity_store_nats::ConnectError;
+use probity_telemetry::TelemetryError;
 use probity_verifier::SnapshotError;
 use probity_verifier::expect::ExpectError;
 use probity_worker::FleetError;
@@ -56,6 +57,9 @@ pub enum CliError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Telemetry.
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
     /// The run stopped.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -221,6 +225,7 @@ impl CliError {
             Self::Prepare(error) => error.code(),
             Self::Policy(_) => "request_bound",
             Self::Store(error) => error.code(),
+            Self::Telemetry(error) => error.code(),
             Self::Engine(error) => error.code(),
             Self::Fleet(error) => error.code(),
             Self::Index(error) => error.code(),
@@ -265,7 +270,8 @@ impl CliError {
             ) => EXIT_USAGE,
             Self::Kit(KitError::Unreachable { .. }) => EXIT_UNREACHABLE,
             Self::Remote(error) => error.exit_code(),
-            Self::WorkflowLog(_) => EXIT_STOPPED,
+            Self::WorkflowLog(_) | Self::Telemetry(TelemetryError::Unsent { .. }) => EXIT_STOPPED,
+            Self::Telemetry(TelemetryError::Run(error)) => of_engine(error),
             Self::Store(_)
             | Self::Fleet(_)
             | Self::Index(_)

@@ -23,7 +23,7 @@ use super::args::{LogArgs, LogCommand, StoreArgs};
 use super::present::{self, Asked, Beside, Reader, StoppedBy};
 use super::run::{recorded, store_url};
 use super::workflow_log::{WorkflowLog, is_of_workflow};
-use super::{CliError, EXIT_STOPPED};
+use super::{CliError, EXIT_STOPPED, telemetry};
 use crate::location::{Programs, StoreUrl};
 
 /// Runs that are looked through for the start of an id.
@@ -53,6 +53,9 @@ pub(super) async fn log(args: &LogArgs, programs: &Programs) -> Result<u8, CliEr
         LogCommand::Answer(args) => answer::answer(args, programs).await,
         LogCommand::Export { run, store } => {
             export(open_existing(store).await?.as_ref(), run).await
+        }
+        LogCommand::ExportOtel { run, store, json } => {
+            telemetry::export(open_existing(store).await?.as_ref(), run, *json).await
         }
         LogCommand::Index(args) => index::index(args).await,
     }

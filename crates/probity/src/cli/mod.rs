@@ -33,6 +33,7 @@ mod signals;
 mod source;
 mod staged;
 mod submit;
+mod telemetry;
 mod trust;
 mod verify;
 mod waiver_log;
@@ -191,7 +192,9 @@ const fn wants_json(command: &Command) -> bool {
         Command::Trust(args) => args.json,
         Command::Demo(args) => args.json,
         Command::Log(args) => match &args.command {
-            args::LogCommand::Show { json, .. } | args::LogCommand::Tail { json, .. } => *json,
+            args::LogCommand::Show { json, .. }
+            | args::LogCommand::Tail { json, .. }
+            | args::LogCommand::ExportOtel { json, .. } => *json,
             args::LogCommand::List(args) => args.json,
             args::LogCommand::Index(args) => args.json,
             args::LogCommand::Answer(args) => args.json,

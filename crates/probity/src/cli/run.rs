@@ -20,7 +20,8 @@ use super::present::{Asked as Humans, Beside, StoppedBy, hides};
 use super::progress::Progress;
 use super::signals::Signals;
 use super::source::{read_text, refuse_irregular};
-use super::{CliError, present};
+use super::telemetry::Telling;
+use super::{CliError, present, telemetry};
 use crate::location::{Programs, StoreUrl};
 use crate::own_store::leave_out;
 use crate::request::{Acp, Chat, yaml};
@@ -73,20 +74,24 @@ pub(super) async fn drive(
     args: &CheckingArgs,
 ) -> Result<u8, CliError> {
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
+    let telling = Telling::begin(&store)?;
     let progress = Progress::new(args.json);
     let Prepared { plan, warnings } = prepared;
     progress.knows(&plan);
     let output = Output::of(&plan, warnings);
     let run = plan.run.clone();
     let cancel = cancel_on_signal();
+    let watch = telling.beside(&run, &progress);
     let ended = match entry {
-        Entry::Open => engine.run(plan, &progress, cancel).await,
-        Entry::Resume => engine.resume(plan, &progress, cancel).await,
-        Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &progress, cancel).await,
+        Entry::Open => engine.run(plan, &watch, cancel).await,
+        Entry::Resume => engine.resume(plan, &watch, cancel).await,
+        Entry::Answer(by, answer) => engine.answer(plan, &by, answer, &watch, cancel).await,
         Entry::Approve(by, about, approval) => {
-            engine.approve(plan, &by, &about, approval, &progress, cancel).await
+            engine.approve(plan, &by, &about, approval, &watch, cancel).await
         }
     };
+    drop(watch);
+    telling.end().await;
     ended.map_err(|error| super::log::refused(&run, error))?;
     progress.finish();
     finish(store.as_ref(), &run, &output, args).await
@@ -268,6 +273,7 @@ pub(super) fn asked(args: &RequestArgs) -> Result<Asked, CliError> {
         None => draw_run_id()?,
     };
     request.id = Some(run.clone());
+    request.traceparent = request.traceparent.or_else(telemetry::caller);
     open_workspace(&request)?;
     Ok(Asked { request, run, project })
 }

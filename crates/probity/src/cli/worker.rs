@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use probity_core::{RunId, WorkerId};
 use probity_engine::SystemClock;
-use probity_store::{Pool, WorkStore};
+use probity_store::{Pool, Store, WorkStore};
 use probity_store_sqlite::Options;
 use probity_worker::{Fleet, How, Tally, Worker, WorkerEvent, WorkerOptions, WorkerWatch};
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use super::args::WorkerArgs;
 use super::present::{self, count, line};
 use super::signals::Signals;
 use super::submit::shared_url;
+use super::telemetry::Telling;
 use super::{CliError, EXIT_INTERRUPTED};
 use crate::JobPlanner;
 use crate::location::{Programs, StoreUrl};
@@ -49,11 +50,14 @@ pub(super) async fn worker(args: &WorkerArgs, programs: Programs) -> Result<u8, 
     let signals =
         Signals::new().map_err(|source| CliError::Io { what: "listen to signals", source })?;
     listen(signals, drain.clone(), stop.clone());
+    let logs: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
+    let telling = Telling::begin(&logs)?;
     announce(args, &url, &options, store.lease_ttl())?;
     let watch = Arc::new(Told::new(args.json));
     let planner = planner(&store, programs, url, false);
     let worker = Worker::new(Arc::clone(&store), Arc::new(SystemClock), planner, options);
-    let tally = work(&worker, args, &watch, &drain, &stop).await;
+    let tally = work(&worker, args, &watch, &telling, &drain, &stop).await;
+    telling.end().await;
     summary(&tally, args.json)?;
     Ok(if watch.state().buried > 0 { EXIT_BURIED } else { 0 })
 }
@@ -73,10 +77,11 @@ async fn work(
     worker: &Worker,
     args: &WorkerArgs,
     watch: &Arc<Told>,
+    telling: &Telling,
     drain: &CancellationToken,
     stop: &CancellationToken,
 ) -> Tally {
-    let watcher: Arc<dyn WorkerWatch> = Arc::clone(watch) as Arc<dyn WorkerWatch>;
+    let watcher = telling.beside_worker(Arc::clone(watch) as Arc<dyn WorkerWatch>);
     let work = worker.work(watcher, drain.clone(), stop.clone());
     tokio::pin!(work);
     if args.once {

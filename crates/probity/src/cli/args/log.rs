@@ -48,6 +48,18 @@ pub enum LogCommand {
     /// Fill a local index: an SQLite file with a row per run and per verdict, for questions over many
     /// runs. It can be deleted at any time.
     Index(IndexArgs),
+    /// Send what a run's log says to the receiver of traces that `OTEL_EXPORTER_OTLP_ENDPOINT` names:
+    /// the same trace as whoever drove it sent.
+    ExportOtel {
+        /// The run.
+        run: String,
+        /// Where runs are kept.
+        #[command(flatten)]
+        store: StoreArgs,
+        /// Print one JSON object instead of text.
+        #[arg(long)]
+        json: bool,
+    },
     /// Write a run's records, one JSON object a line, to standard output.
     Export {
         /// The run.
