@@ -126,14 +126,14 @@ fn audit() -> Offered {
 }
 
 fn agent(agents: &[String]) -> Value {
-    let mut schema = json!({
+    let mut schema = object(json!({
         "type": "string",
         "description": "An agent by the name that the operator gave it. Left out: the operator's default.",
-    });
+    }));
     if !agents.is_empty() {
-        schema["enum"] = json!(agents);
+        schema.insert("enum".to_owned(), json!(agents));
     }
-    schema
+    Value::Object(schema)
 }
 
 fn expect(options: &McpOptions) -> Value {
