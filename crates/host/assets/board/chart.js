@@ -2,13 +2,13 @@
 
 import { count, h, s, show } from "./dom.js";
 
-const TONES = ["verified", "refused", "unsettled", "unchecked", "open", "human"];
 let charts = 0;
 
-/** A chart with its title, what it says in one sentence, its reading and its table. */
-function figure(title, note, svg, marks, head, rows, legend) {
-  const reading = h("output", { class: "reading" }, marks.length ? "Point at the chart, or focus it and use the arrow keys." : "Nothing to show yet.");
-  let at = -1;
+/** A chart with its title, its reading and its table. It is drawn for the width that it has: `draw` gives the
+ *  drawing and the marks that can be read, each with its words. */
+function figure(title, note, draw, head, rows, legend) {
+  const reading = h("output", { class: "reading" }, rows.length ? "Point at the chart, or focus it and use the arrow keys." : "Nothing to show yet.");
+  let [marks, at] = [[], -1];
   const read = (next) => {
     if (!marks.length) return;
     marks[at]?.node.classList.remove("read");
@@ -16,14 +16,8 @@ function figure(title, note, svg, marks, head, rows, legend) {
     marks[at].node.classList.add("read");
     reading.textContent = marks[at].text;
   };
-  marks.forEach((mark, index) => {
-    mark.node.addEventListener("pointerenter", () => read(index));
-    mark.node.append(s("title", null, mark.text));
-  });
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `${title}. ${note ?? ""} ${rows.length ? "The values follow as a table." : "No values."}`);
   const stage = h("div", {
-    class: "stage", tabindex: marks.length ? 0 : null, role: "group", "aria-label": `${title}: readings, by arrow keys`,
+    class: "stage", tabindex: rows.length ? 0 : null, role: "group", "aria-label": `${title}: readings, by arrow keys`,
     onkeydown: (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (event.key === "Home") read(0);
@@ -32,7 +26,24 @@ function figure(title, note, svg, marks, head, rows, legend) {
       else return;
       event.preventDefault();
     },
-  }, svg);
+  });
+  const redraw = (width) => {
+    const drawn = draw(width);
+    drawn.svg.setAttribute("role", "img");
+    drawn.svg.setAttribute("aria-label", `${title}. ${note ?? ""} ${rows.length ? "The values follow as a table." : "No values."}`);
+    marks = drawn.marks;
+    marks.forEach((mark, index) => {
+      mark.node.addEventListener("pointerenter", () => read(index));
+      mark.node.append(s("title", null, mark.text));
+    });
+    if (at >= 0) marks[at]?.node.classList.add("read");
+    show(stage, drawn.svg);
+  };
+  let wide = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    const width = Math.max(Math.floor(contentRect.width), 240);
+    if (width !== wide) redraw(wide = width);
+  }).observe(stage);
   return h("figure", { class: "chart" },
     h("figcaption", null, h("h3", null, title), note ? h("p", null, note) : null),
     legend?.length > 1 ? h("ul", { class: "legend" }, legend.map(([tone, label]) => h("li", null, swatch(tone), label))) : null,
@@ -93,7 +104,7 @@ function frame(width, height, most, unit, format = short) {
   const values = ticks(most);
   const highest = values.at(-1);
   const y = (value) => top + (height - top - bottom) * (1 - value / highest);
-  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", preserveAspectRatio: "xMidYMid meet" });
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", width, height });
   for (const value of values) {
     svg.append(s("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: value ? "grid" : "axis" }),
       s("text", { x: left - 6, y: y(value) + 3.5, "text-anchor": "end" }, format(value)));
@@ -111,87 +122,87 @@ function below(svg, labels, at, height, inner) {
 }
 
 /** Columns of several series on each other. `points`: [label, long label, [values]]. */
-export function columns(title, note, unit, series, points, { width = 720, height = 220 } = {}) {
-  const prefix = `c${charts += 1}-`;
-  const most = Math.max(0, ...points.map(([, , values]) => values.reduce((sum, it) => sum + it, 0)));
-  const { svg, y, left, inner } = frame(width, height, most, unit);
-  svg.append(patterns(prefix));
-  const slot = inner / Math.max(points.length, 1);
-  const bar = Math.max(1, Math.min(slot * 0.74, 46));
-  const marks = points.map(([label, long, values], index) => {
-    const x = left + slot * index + (slot - bar) / 2;
-    const group = s("g", { class: "mark" }, s("rect", { x: left + slot * index, y: y(0) - (y(0) - 18), width: slot, height: y(0) - 18, class: "hit" }));
-    let base = 0;
-    values.forEach((value, at) => {
-      if (!value) return;
-      const [to, from] = [y(base + value), y(base)];
-      group.append(...area(series[at][0], { x, y: to, width: bar, height: Math.max(from - to, 0.8) }, prefix).filter(Boolean));
-      base += value;
+export function columns(title, note, unit, series, points, height = 200) {
+  const rows = points.map(([label, long, values]) => [long ?? label, ...values.map(count)]);
+  return figure(title, note, (width) => {
+    const prefix = `c${charts += 1}-`;
+    const most = Math.max(0, ...points.map(([, , values]) => values.reduce((sum, it) => sum + it, 0)));
+    const { svg, y, left, inner } = frame(width, height, most, unit);
+    svg.append(patterns(prefix));
+    const slot = inner / Math.max(points.length, 1);
+    const bar = Math.max(1, Math.min(slot * 0.74, 46));
+    const marks = points.map(([label, long, values], index) => {
+      const group = s("g", { class: "mark" }, s("rect", { x: left + slot * index, y: 18, width: slot, height: y(0) - 18, class: "hit" }));
+      let base = 0;
+      values.forEach((value, at) => {
+        if (!value) return;
+        const box = { x: left + slot * index + (slot - bar) / 2, y: y(base + value), width: bar, height: Math.max(y(base) - y(base + value), 0.8) };
+        group.append(...area(series[at][0], box, prefix).filter(Boolean));
+        base += value;
+      });
+      svg.append(group);
+      const said = values.map((value, at) => (value || series.length < 3 ? `${count(value)} ${series[at][1]}` : null)).filter(Boolean);
+      return { node: group, text: `${long ?? label}: ${said.join(", ") || "nothing"}` };
     });
-    svg.append(group);
-    const said = values.map((value, at) => (value || series.length < 3 ? `${count(value)} ${series[at][1]}` : null)).filter(Boolean);
-    return { node: group, text: `${long ?? label}: ${said.join(", ") || "nothing"}` };
-  });
-  below(svg, points.map(([label]) => label), (index) => left + slot * (index + 0.5), height, inner);
-  return figure(title, note, svg, marks, ["", ...series.map(([, label]) => label)], points.map(([label, long, values]) => [long ?? label, ...values.map(count)]), series);
+    below(svg, points.map(([label]) => label), (index) => left + slot * (index + 0.5), height, inner);
+    return { svg, marks };
+  }, ["", ...series.map(([, label]) => label)], rows, series);
 }
 
 /** A line of shares in percent; a gap where there is no whole. `points`: [label, long, part, of]. */
-export function line(title, note, points, { width = 720, height = 170, tone = "refused", what = "" } = {}) {
+export function line(title, note, points, what, height = 200) {
   const values = points.map(([, , part, of]) => (of ? (100 * part) / of : null));
-  const { svg, y, left, inner } = frame(width, height, Math.max(...values, 4), "percent", (value) => `${value}`);
-  const slot = inner / Math.max(points.length, 1);
-  const x = (index) => left + slot * (index + 0.5);
-  let path = "";
-  values.forEach((value, index) => {
-    if (value === null) return;
-    path += `${index && values[index - 1] !== null ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
-  });
-  svg.append(s("path", { d: path, class: `curve tone-${tone}` }));
-  const said = (index) => {
-    const [label, long, part, of] = points[index];
-    return `${long ?? label}: ${of ? `${values[index].toFixed(1)} % (${count(part)} of ${count(of)} ${what})` : "no claims"}`;
-  };
-  const marks = values.map((value, index) => {
-    const group = s("g", { class: "mark" }, s("rect", { x: left + slot * index, y: 18, width: slot, height: y(0) - 18, class: "hit" }));
-    if (value !== null) group.append(s("circle", { cx: x(index), cy: y(value), r: points.length > 60 ? 1.6 : 3, class: `point tone-${tone}` }));
-    svg.append(group);
-    return { node: group, text: said(index) };
-  });
-  below(svg, points.map(([label]) => label), x, height, inner);
-  return figure(title, note, svg, marks, ["", "percent", "of them", "of all"],
-    points.map(([label, long, part, of], index) => [long ?? label, values[index] === null ? "–" : values[index].toFixed(1), count(part), count(of)]));
+  const rows = points.map(([label, long, part, of], index) => [long ?? label, values[index] === null ? "–" : values[index].toFixed(1), count(part), count(of)]);
+  const said = ([label, long, part, of], value) => `${long ?? label}: ${of ? `${value.toFixed(1)} % (${count(part)} of ${count(of)} ${what})` : "no claims"}`;
+  return figure(title, note, (width) => {
+    const { svg, y, left, inner } = frame(width, height, Math.max(...values, 4), "percent", (value) => `${value}`);
+    const slot = inner / Math.max(points.length, 1);
+    const x = (index) => left + slot * (index + 0.5);
+    const path = values.map((value, index) => (value === null ? "" : `${index && values[index - 1] !== null ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`)).join("");
+    svg.append(s("path", { d: path, class: "curve tone-refused" }));
+    const marks = values.map((value, index) => {
+      const group = s("g", { class: "mark" }, s("rect", { x: left + slot * index, y: 18, width: slot, height: y(0) - 18, class: "hit" }));
+      if (value !== null) group.append(s("circle", { cx: x(index), cy: y(value), r: slot < 9 ? 1.6 : 3, class: "point tone-refused" }));
+      svg.append(group);
+      return { node: group, text: said(points[index], value) };
+    });
+    below(svg, points.map(([label]) => label), x, height, inner);
+    return { svg, marks };
+  }, ["", "percent", "of them", "of all"], rows);
 }
 
 /** Ranges on a logarithmic axis: half, 99 of 100, slowest. `rows`: [label, p50, p99, max]. */
 export function ranges(title, note, rows, format) {
-  const [width, step, left, right] = [720, 26, 170, 16];
+  const [step, right] = [24, 16];
   const height = rows.length * step + 44;
   const most = Math.max(10, ...rows.map((row) => row[3] ?? 0));
   const powers = Math.ceil(Math.log10(most));
-  const x = (value) => left + ((width - left - right) * Math.log10(Math.max(value, 1))) / powers;
-  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot" });
-  for (let power = 0; power <= powers; power += 1) {
-    const at = x(10 ** power);
-    svg.append(s("line", { x1: at, x2: at, y1: 8, y2: height - 30, class: power ? "grid" : "axis" }),
-      s("text", { x: at, y: height - 14, "text-anchor": power === powers ? "end" : "middle" }, power ? format(10 ** power) : "≤ 1 ms"));
-  }
-  svg.append(s("text", { x: left - 8, y: height - 14, "text-anchor": "end", class: "unit" }, "wall time, logarithmic"));
-  const marks = rows.map(([label, p50, p99, max], index) => {
-    const y = 20 + index * step;
-    const cut = label.length > 22 ? `${label.slice(0, 21)}…` : label;
-    const group = s("g", { class: "mark" },
-      s("rect", { x: 0, y: y - step / 2, width, height: step, class: "hit" }),
-      s("text", { x: left - 8, y: y + 4, "text-anchor": "end", class: "name" }, cut),
-      s("line", { x1: x(p50), x2: x(max), y1: y, y2: y, class: "whisker" }),
-      s("line", { x1: x(p50), x2: x(p99), y1: y, y2: y, class: "range" }),
-      s("circle", { cx: x(p50), cy: y, r: 4.5, class: "half" }),
-      s("path", { d: `M${x(p99)} ${y - 6}v12`, class: "edge" }),
-      s("path", { d: `M${x(max)} ${y - 3}v6`, class: "far" }));
-    svg.append(group);
-    return { node: group, text: `${label}: half within ${format(p50)}, 99 of 100 within ${format(p99)}, slowest ${format(max)}` };
-  });
-  return figure(title, note, svg, marks, ["check", "p50", "p99", "slowest"], rows.map(([label, ...values]) => [label, ...values.map(format)]));
+  return figure(title, note, (width) => {
+    const left = width < 500 ? 96 : 170;
+    const x = (value) => left + ((width - left - right) * Math.log10(Math.max(value, 1))) / powers;
+    const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", width, height });
+    for (let power = 0; power <= powers; power += 1) {
+      const at = x(10 ** power);
+      svg.append(s("line", { x1: at, x2: at, y1: 8, y2: height - 30, class: power ? "grid" : "axis" }),
+        s("text", { x: at, y: height - 15, "text-anchor": power === powers ? "end" : power ? "middle" : "start" }, power ? format(10 ** power) : "≤ 1 ms"));
+    }
+    svg.append(s("text", { x: width - right, y: height - 2, "text-anchor": "end", class: "unit" }, "wall time, logarithmic"));
+    const room = Math.floor((left - 10) / 7.2);
+    const marks = rows.map(([label, p50, p99, max], index) => {
+      const y = 20 + index * step;
+      const group = s("g", { class: "mark" },
+        s("rect", { x: 0, y: y - step / 2, width, height: step, class: "hit" }),
+        s("text", { x: left - 8, y: y + 4, "text-anchor": "end", class: "name" }, label.length > room ? `${label.slice(0, room - 1)}…` : label),
+        s("line", { x1: x(p50), x2: x(max), y1: y, y2: y, class: "whisker" }),
+        s("line", { x1: x(p50), x2: x(p99), y1: y, y2: y, class: "range" }),
+        s("circle", { cx: x(p50), cy: y, r: 4.5, class: "half" }),
+        s("path", { d: `M${x(p99)} ${y - 6}v12`, class: "edge" }),
+        s("path", { d: `M${x(max)} ${y - 3}v6`, class: "far" }));
+      svg.append(group);
+      return { node: group, text: `${label}: half within ${format(p50)}, 99 of 100 within ${format(p99)}, slowest ${format(max)}` };
+    });
+    return { svg, marks };
+  }, ["check", "p50", "p99", "slowest"], rows.map(([label, ...values]) => [label, ...values.map(format)]));
 }
 
 /** One bar of parts that make a whole, each a link or a word. `parts`: [tone, label, value, href]. */
@@ -219,5 +230,3 @@ export function meter(part, of, tone, text) {
     s("svg", { viewBox: "0 0 60 10", width: 60, height: 10, "aria-hidden": "true" },
       s("rect", { x: 0, y: 0, width: 60, height: 10, class: "trough" }), ...area(tone, { x: 0, y: 0, width, height: 10 }).filter(Boolean)), text);
 }
-
-export { TONES, show, swatch };

@@ -24,7 +24,7 @@ function drawn({ checks, isCut }) {
     h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Checks by kind" }, h("table", { class: "figures-table" },
       h("thead", null, h("tr", null, ["Check", "Looks at", "Runs", "Let through", "Discriminating", "Before the start", "False claims found", "Inconclusive", "Faults"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", null, checks.map(row)))),
-    timed.length ? ranges("How long checks take", "Dot: half of them. Bar: 99 of 100. Thin line: the slowest.", timed, span) : null,
+    timed.length ? h("section", null, h("h2", { class: "unseen" }, "Time"), ranges("How long checks take", "Dot: half of them. Bar: 99 of 100. Thin line: the slowest.", timed, span)) : null,
   ];
 }
 

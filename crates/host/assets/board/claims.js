@@ -67,9 +67,9 @@ function drawn(page, by, { since }) {
     return [short, `${day.format(at.atMs)}${by === "hour" ? ` ${short}` : ""} UTC`, at];
   });
   return [
-    h("div", { class: "charts" },
+    h("section", { class: "charts" }, h("h2", { class: "unseen" }, "Over time"),
       columns("Claims over time", `What came of claims, by ${by} (UTC).`, "claims", SERIES, points.map(([label, long, at]) => [label, long, [at.passed, at.refused, at.unsettled, at.unchecked]])),
-      line("False claims over time", "Claims that a check refused, as a share of the claims that were decided.", points.map(([label, long, at]) => [label, long, at.refused, at.refused + at.passed]), { what: "decided claims were false" })),
+      line("False claims over time", "Claims that a check refused, as a share of the claims that were decided.", points.map(([label, long, at]) => [label, long, at.refused, at.refused + at.passed]), "decided claims were false")),
     h("section", null, h("h2", null, "By kind of delegate"), delegates(page.delegates, since)),
     h("section", null, h("h2", null, "Attempts until verified"), h("div", { class: "small" }, page.delegates.filter((it) => it.outcomes.verified).slice(0, DRAWN).map(histogram))),
     h("section", null, h("h2", null, "Most frequent codes"), refusals(page.refusals, since)),
@@ -111,7 +111,7 @@ function delegates(all, since) {
 function histogram(it) {
   const most = Math.max(...Object.keys(it.attemptsToVerify).map(Number), 3);
   const points = Array.from({ length: Math.min(most, 20) }, (_, at) => [`${at + 1}`, many(at + 1, "attempt"), [it.attemptsToVerify[at + 1] ?? 0]]);
-  return columns(it.delegate, `${many(it.outcomes.verified, "verified run")}`, "runs", [["verified", "verified runs"]], points, { width: 340, height: 170 });
+  return columns(it.delegate, `${many(it.outcomes.verified, "verified run")}`, "runs", [["verified", "verified runs"]], points, 150);
 }
 
 function refusals(all, since) {

@@ -10,8 +10,8 @@ export function driftView(wanted, signal) {
   const top = narrowing("drift", wanted);
   return [
     h("div", { class: "head" }, h("h1", null, "Drift")),
-    h("p", { class: "lead" }, "A verdict that is no pass carries drift: ", h("b", { class: "drift-yellow" }, "yellow"), " where the world is not as claimed, ", h("b", { class: "drift-red" }, "red"),
-      " where nobody could tell or a check broke. The same code again and again is a mode, not an accident."),
+    h("p", { class: "lead" }, "A verdict that is no pass carries drift: ", h("b", { class: "drift-yellow" }, "yellow"), " where the world is not as claimed or did not say, ", h("b", { class: "drift-red" }, "red"),
+      " where it did not answer in time or a check broke. The same code again and again is a mode, not an accident."),
     top.node,
     filled("board/drift", top.params, signal, (page) => drawn(page, top.since)),
   ];
@@ -29,9 +29,9 @@ function drawn({ drifts, decisions, verdicts, verdictsOfAll }, since) {
   return [
     h("dl", { class: "numbers" },
       h("div", null, h("dt", null, "verdicts with drift"), h("dd", null, h("b", null, share(verdicts, verdictsOfAll)), h("small", null, `${count(verdicts)} of ${count(verdictsOfAll)}`))),
-      h("div", null, h("dt", null, "red"), h("dd", null, h("b", null, count(drifts.reduce((sum, it) => sum + (it.drift === "red" ? it.verdicts : 0), 0))), h("small", null, "nobody could tell, or a check broke"))),
-      h("div", null, h("dt", null, "yellow"), h("dd", null, h("b", null, count(drifts.reduce((sum, it) => sum + (it.drift === "yellow" ? it.verdicts : 0), 0))), h("small", null, "the world is not as claimed")))),
-    points.length ? columns("Drift by code", "The ten most frequent codes.", "verdicts", [["refused", "yellow"], ["unsettled", "red"]], points, { height: 230 }) : null,
+      h("div", null, h("dt", null, "red"), h("dd", null, h("b", null, count(drifts.reduce((sum, it) => sum + (it.drift === "red" ? it.verdicts : 0), 0))), h("small", null, "no answer in time, or a check broke"))),
+      h("div", null, h("dt", null, "yellow"), h("dd", null, h("b", null, count(drifts.reduce((sum, it) => sum + (it.drift === "yellow" ? it.verdicts : 0), 0))), h("small", null, "the world is not as claimed, or did not say")))),
+    points.length ? h("section", null, h("h2", { class: "unseen" }, "By code"), columns("Drift by code", "The ten most frequent codes.", "verdicts", [["unsettled", "yellow"], ["refused", "red"]], points)) : null,
     h("section", null, h("h2", null, "Where it comes from"), drifts.length ? table(drifts, named) : h("p", { class: "note" }, "No drift in that time.")),
     h("section", null, h("h2", null, "Decisions under an envelope"),
       decisions.length ? envelopes(decisions) : h("p", { class: "note" }, "No run of that time ran under an envelope, so there are no episodes."),

@@ -13,8 +13,8 @@ use probity_core::{
 use probity_delegate::{Answered, Delegate, DelegateError, FunctionDelegate};
 use probity_engine::{Check, Plan, SystemClock};
 use probity_host::{
-    Conducted, Exporter, Failure, FleetDelegated, Host, HostConfig, Keys, Runs, Submission,
-    Submitter, SystemIds, serve,
+    Conducted, Exporter, Failure, FleetDelegated, Host, HostConfig, IndexedBoard, Keys, Runs,
+    Submission, Submitter, SystemIds, serve,
 };
 use probity_store::{MemoryStore, Pool, WorkStore};
 use probity_verifier::{CheckContext, NoFacts, Verifier, Workspace};
@@ -196,8 +196,10 @@ impl Desk {
         ));
         let keys = Keys::parse(KEYS, |name| Some(name.to_owned())).unwrap();
         let config = HostConfig::new(keys, [7; 32]);
+        let index = probity_projection::Index::in_memory("desk").unwrap();
+        let board = Arc::new(IndexedBoard::new(index, Arc::clone(&store), clock.clone()));
         let ids = Arc::new(SystemIds);
-        let host = Host::with_delegations(config, runs, delegated, clock.clone(), ids).unwrap();
+        let host = Host::with_board(config, runs, delegated, board, clock.clone(), ids).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();

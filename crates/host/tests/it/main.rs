@@ -7,6 +7,8 @@
 )]
 
 mod agents;
+mod board;
+mod board_pages;
 mod broken;
 mod cache_key;
 mod courier;
