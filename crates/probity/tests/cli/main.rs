@@ -44,6 +44,7 @@ mod interrupt;
 mod irregular;
 mod json;
 mod log;
+mod mcp;
 mod nats;
 mod patterns;
 mod pipe;
