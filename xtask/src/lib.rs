@@ -1,5 +1,6 @@
 //! The jobs of this repository, as functions, so that they can be tested.
 
+mod book;
 mod command;
 mod dist;
 mod finding;
@@ -9,6 +10,7 @@ mod source;
 mod tidy;
 mod tree;
 
+pub use book::{book, pages};
 pub use command::{XtaskError, ci, fuzz, test};
 pub use dist::{Dist, DistError};
 pub use finding::Finding;

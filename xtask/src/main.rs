@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::{Dist, ci, fuzz, test, tidy};
+use xtask::{Dist, book, ci, fuzz, test, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -12,6 +12,7 @@ usage: cargo xtask COMMAND
   tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
   fuzz   TARGET [SECONDS]: coverage-guided fuzzing of a parser on the committed corpus; default 600 s
   dist   [--binary PATH] [--man DIR] [--out DIR] [--target TRIPLE]: packs a release into target/dist
+  book   the documentation as a book in target/book; built into target/site where mdbook is installed
   ci     formatting, lints, documentation, tidy, deny where installed, then test";
 
 fn main() -> ExitCode {
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         ["fuzz", target] => fuzz(root, target, "600"),
         ["fuzz", target, seconds] => fuzz(root, target, seconds),
         ["dist", rest @ ..] => dist(root, rest),
+        ["book"] => book(root),
         ["ci"] => ci(root),
         _ => {
             eprintln!("{USAGE}");

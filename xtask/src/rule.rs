@@ -1,5 +1,6 @@
 //! One file per kind of rule; each is a function from text to findings.
 
+pub mod book;
 pub mod budget;
 pub mod code;
 pub mod edge;

@@ -5,8 +5,19 @@ use std::io;
 use std::path::Path;
 
 /// Folders with product text.
-const FOLDERS: [&str; 9] =
-    ["crates", "sim", "bench", "xtask", "docs", "testdata", ".ci", ".config", ".cargo"];
+const FOLDERS: [&str; 11] = [
+    "crates",
+    "sim",
+    "bench",
+    "xtask",
+    "docs",
+    "examples",
+    "packaging",
+    "testdata",
+    ".ci",
+    ".config",
+    ".cargo",
+];
 /// What is read of a file.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 

@@ -34,7 +34,8 @@ pub(super) fn target(root: &Path, named: Option<&str>) -> Result<String, DistErr
 pub(super) fn build(root: &Path, target: &str) -> Result<PathBuf, DistError> {
     let words = ["build", "--release", "--locked", "-p", "probity", "--bin", "probity", "--target"];
     run(Command::new(cargo()).current_dir(root).args(words).arg(target))?;
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let folder =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     Ok(folder.join(target).join("release/probity"))
 }
 

@@ -47,7 +47,9 @@ impl DistError {
 impl std::fmt::Display for DistError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Usage => f.write_str("dist takes --binary PATH, --man DIR, --out DIR, --target TRIPLE"),
+            Self::Usage => {
+                f.write_str("dist takes --binary PATH, --man DIR, --out DIR, --target TRIPLE")
+            }
             Self::Start { command, error } => {
                 write!(f, "`{command}` could not be started: {error}")
             }

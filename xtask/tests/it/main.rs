@@ -1,7 +1,8 @@
 //! Each rule on small fixtures, and all of them on this repository.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+mod book;
 mod code;
 mod dist;
 mod edge;
