@@ -48,6 +48,7 @@ mod mcp;
 mod nats;
 mod patterns;
 mod pipe;
+mod pipelines;
 mod places;
 mod post;
 mod profile;
