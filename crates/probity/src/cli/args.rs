@@ -79,7 +79,7 @@ pub enum Command {
     /// Serve workflow runs (openwop v1) and delegations over HTTP, and drive them.
     #[command(after_help = serve::SERVE_HELP)]
     Serve(ServeArgs),
-    /// Offer delegation, verification and audits to other agents, over the Model Context Protocol.
+    /// Offer delegation, verification and audits to other agents (Model Context Protocol).
     #[command(after_help = mcp::MCP_HELP)]
     Mcp(McpArgs),
     /// Hold a host to openwop v1: every scenario is run against it from outside.

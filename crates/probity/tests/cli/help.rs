@@ -2,7 +2,7 @@
 
 use crate::world::World;
 
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "run",
     "submit",
     "worker",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 39] = [
     "dlq show",
     "dlq retry",
     "dlq drop",
+    "mcp",
     "doctor",
     "verify",
     "recheck",
