@@ -104,15 +104,16 @@ function remark(node, page, values) {
 function listed(body, page, state, isQuiet) {
   let [fresh, ended] = [0, 0];
   const rows = page.runs.map((run) => {
-    const text = JSON.stringify([run, run.isSealed ? 0 : Math.floor(page.nowMs / 10_000)]);
+    const told = JSON.stringify(run);
+    const text = `${told} ${run.isSealed ? 0 : Math.floor(page.nowMs / 10_000)}`;
     const known = state.rows.get(run.runId);
     if (known?.text === text) return known.row;
     if (known && known.end === "open" && endOf(run) !== "open") ended += 1;
     if (!known) fresh += 1;
     const row = rowOf(run, page.nowMs);
-    if (isQuiet && state.known) row.classList.add("new");
+    if (isQuiet && state.known && known?.told !== told) row.classList.add("new");
     if (known?.row.contains(document.activeElement)) queueMicrotask(() => row.querySelector("a").focus());
-    state.rows.set(run.runId, { text, row, end: endOf(run) });
+    state.rows.set(run.runId, { told, text, row, end: endOf(run) });
     return row;
   });
   arrange(body, rows);

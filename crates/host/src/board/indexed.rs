@@ -19,6 +19,9 @@ use super::step::{Step, Text};
 use super::{Board, Story, story};
 use crate::error::{Failure, Reason};
 
+/// How long the words that runs can be picked by are told as they were, in milliseconds; and of how many.
+const WORDS_MS: u64 = 10_000;
+const MAX_WORDS_KEPT: usize = 256;
 /// Logs that are read for one request, and at a time where nobody waits.
 const RUNS_PER_REFRESH: usize = 64;
 /// How long what was looked at is new, in milliseconds.
@@ -47,6 +50,8 @@ struct Shared {
     is_filling: AtomicBool,
     looked: Held<Looked>,
     titles: Held<HashMap<String, String>>,
+    /// Words by the marks of those runs, with when they were asked for.
+    words: Held<HashMap<Vec<String>, (u64, Words)>>,
 }
 
 /// When the store was looked at last.
@@ -73,6 +78,7 @@ impl IndexedBoard {
             is_filling: AtomicBool::new(false),
             looked: Held::default(),
             titles: Held::default(),
+            words: Held::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -144,6 +150,12 @@ impl Shared {
         Ok(Some(title))
     }
 
+    fn known_words(&self, marks: &[String], now_ms: u64) -> Option<Words> {
+        let kept = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at_ms, words) = kept.get(marks)?;
+        (now_ms.abs_diff(*at_ms) < WORDS_MS).then(|| words.clone())
+    }
+
     fn known(&self, task: &str) -> Option<String> {
         self.titles.lock().unwrap_or_else(PoisonError::into_inner).get(task).cloned()
     }
@@ -170,7 +182,18 @@ impl Board for IndexedBoard {
     }
 
     async fn counts(&self, wanted: Wanted, all: Wanted) -> Result<(Counts, Words), Failure> {
-        self.ask(move |index| Ok((index.counts(&wanted)?, index.words(&all)?))).await
+        let (now_ms, marks) = (self.shared.clock.now_ms(), all.marks.clone());
+        if let Some(words) = self.shared.known_words(&marks, now_ms) {
+            return Ok((self.ask(move |index| index.counts(&wanted)).await?, words));
+        }
+        let both = move |index: &Index| Ok((index.counts(&wanted)?, index.words(&all)?));
+        let (counts, words) = self.ask(both).await?;
+        let mut kept = self.shared.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_WORDS_KEPT {
+            kept.clear();
+        }
+        kept.insert(marks, (now_ms, words.clone()));
+        Ok((counts, words))
     }
 
     async fn claims(&self, wanted: Wanted, bucket_ms: u64) -> Result<Claims, Failure> {

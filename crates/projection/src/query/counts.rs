@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use probity_core::Outcome;
 use rusqlite::{Connection, params_from_iter};
 
 use super::wanted::Condition;
@@ -38,24 +39,25 @@ pub struct Words {
 
 pub(crate) fn counts(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Counts> {
     let Condition { sql, values } = wanted.condition();
+    // One look at each row, without sorting any.
+    let each = Outcome::ALL.map(|outcome| format!("sum(outcome = '{outcome}')")).join(", ");
     let mut select = connection.prepare_cached(&format!(
-        "SELECT CASE WHEN kind = 'damaged' THEN 'damaged' ELSE coalesce(outcome, 'open') END,
-                count(*), sum({WAIVED}), sum(tokens)
-         FROM run WHERE {sql} GROUP BY 1"
+        "SELECT count(*), coalesce(sum({WAIVED}), 0), sum(kind = 'damaged'), coalesce(sum(tokens), 0),
+                {each}
+         FROM run WHERE {sql}"
     ))?;
-    let mut rows = select.query(params_from_iter(&values))?;
-    let mut counts = Counts::default();
-    while let Some(row) = rows.next()? {
-        let (word, runs): (String, u64) = (row.get(0)?, unsigned(row.get(1)?));
-        counts.total += runs;
-        counts.waived += unsigned(row.get(2)?);
-        counts.tokens = counts.tokens.saturating_add(unsigned(row.get(3)?));
-        match word.as_str() {
-            "damaged" => counts.damaged += runs,
-            _ => *counts.outcomes.entry(word).or_default() += runs,
+    select.query_row(params_from_iter(&values), |row| {
+        let number = |at: usize| row.get::<_, Option<i64>>(at).map(|it| unsigned(it.unwrap_or(0)));
+        let (total, damaged) = (number(0)?, number(2)?);
+        let mut outcomes = BTreeMap::new();
+        for (at, outcome) in Outcome::ALL.iter().enumerate() {
+            outcomes.insert(outcome.as_str().to_owned(), number(4 + at)?);
         }
-    }
-    Ok(counts)
+        let decided: u64 = outcomes.values().sum();
+        outcomes.insert("open".to_owned(), total.saturating_sub(decided).saturating_sub(damaged));
+        outcomes.retain(|_, runs| *runs > 0);
+        Ok(Counts { total, outcomes, waived: number(1)?, damaged, tokens: number(3)? })
+    })
 }
 
 pub(crate) fn words(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Words> {
