@@ -1,6 +1,6 @@
 //! Each rule on small fixtures, and all of them on this repository.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod book;
 mod code;
