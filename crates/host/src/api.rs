@@ -9,6 +9,7 @@ mod events;
 mod forks;
 mod interrupts;
 mod log;
+mod metrics;
 mod outcomes;
 mod runs;
 mod seams;
@@ -68,6 +69,7 @@ pub(crate) static ROUTES: &[Route] = &[
     board::PAGE,
     board::SLASH,
     board::FILE,
+    metrics::READ,
     seams::VERIFY_RUN,
     seams::CACHE_KEY,
     seams::LOOP,

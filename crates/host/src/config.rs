@@ -4,6 +4,7 @@ use probity_workflow::{Bounds, Terms};
 
 use crate::courier::Courier;
 use crate::keys::Keys;
+use crate::metrics::Metrics;
 
 /// The settings of a host.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct HostConfig {
     /// Whether there is a board of delegations, and pages that show it. [`crate::Host::with_board`] alone
     /// decides it.
     pub has_board: bool,
+    /// What tells the figures of this process; `None` tells none.
+    pub metrics: Option<Metrics>,
     /// Whether events are sent to whoever registers for them.
     pub has_webhooks: bool,
     /// Who takes them there.
@@ -110,6 +113,7 @@ impl HostConfig {
             has_verifiers: true,
             has_delegations: false,
             has_board: false,
+            metrics: None,
             has_webhooks: true,
             courier: Courier::new(Vec::new()),
             has_conformance_seams: false,

@@ -27,11 +27,13 @@ pub enum Scope {
     ContentRead,
     /// Answer by name for runs that were not verified.
     WaiversCreate,
+    /// Read the figures of this process, which are of all tenants.
+    MetricsRead,
 }
 
 impl Scope {
     /// Every permission there is.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ManifestRead,
         Self::ManifestWrite,
         Self::RunsCreate,
@@ -43,6 +45,7 @@ impl Scope {
         Self::DelegationsCreate,
         Self::ContentRead,
         Self::WaiversCreate,
+        Self::MetricsRead,
     ];
 
     /// The word of the wire.
@@ -60,6 +63,7 @@ impl Scope {
             Self::DelegationsCreate => "delegations:create",
             Self::ContentRead => "content:read",
             Self::WaiversCreate => "waivers:create",
+            Self::MetricsRead => "metrics:read",
         }
     }
 }

@@ -28,6 +28,7 @@ use super::export::signing_key;
 use super::present::{self, count, line, warn};
 use super::run::store_url;
 use super::signals::Signals;
+use super::telemetry::Telling;
 use super::worker::{Told, draw_name, listen, planner};
 use crate::location::{Programs, StoreUrl};
 use crate::{BundleExporter, JobPlanner, WireSubmitter, WorkspaceRoots};
@@ -57,16 +58,19 @@ pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, Cl
     definitions::register(&conductor, definitions)?;
     let delegated = delegated(args, &url, programs, &store, &planner)?;
     let board = board::board(&url, &store)?;
-    let host = host(args, keys, token_secret, &conductor, &store, (delegated, board))?;
+    let logs: Arc<dyn Store> = Arc::clone(&store) as Arc<dyn Store>;
+    let telling = Telling::begin_here(&logs)?;
+    let config = config(args, keys, token_secret, &telling)?;
+    let host = host(config, &conductor, &store, (delegated, board))?;
     let failed = |source| CliError::Listen { address: args.addr, source };
     let listener = TcpListener::bind(args.addr).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let (drain, stop) = (CancellationToken::new(), CancellationToken::new());
     listen(signals, drain.clone(), stop.clone());
     announce(args, &url, address)?;
+    let watch = telling.beside_worker(Arc::new(Told::new(args.json)));
     let recovering = tokio::spawn(recover(conductor.clone(), args.json));
-    let working =
-        tokio::spawn(work(worker(args, &store, planner)?, args.json, drain.clone(), stop));
+    let working = tokio::spawn(work(worker(args, &store, planner)?, watch, drain.clone(), stop));
     let served = probity_host::serve(host, listener, drain.clone()).await;
     // Without a listener there is nothing to serve.
     drain.cancel();
@@ -75,6 +79,7 @@ pub(super) async fn serve(args: &ServeArgs, programs: Programs) -> Result<u8, Cl
     if !conductor.drain(REST_TIMEOUT).await {
         warn("a run was between two records; it goes on when a host is started again");
     }
+    telling.end().await;
     ended(&tally, args.json)?;
     served.map_err(failed).map(|()| 0)
 }
@@ -110,15 +115,14 @@ fn delegated(
     )))
 }
 
-fn host(
+fn config(
     args: &ServeArgs,
     keys: Keys,
     token_secret: [u8; 32],
-    conductor: &Conductor,
-    store: &Arc<dyn WorkStore>,
-    (delegated, board): (Arc<dyn Delegated>, Arc<dyn Board>),
-) -> Result<Arc<Host>, CliError> {
+    telling: &Telling,
+) -> Result<HostConfig, CliError> {
     let mut config = HostConfig::new(keys, token_secret);
+    config.metrics = telling.metrics();
     config.terms.is_gating = !args.no_gating;
     config.has_conformance_seams = args.conformance_seams;
     let mut private = Vec::new();
@@ -133,6 +137,15 @@ fn host(
         }
         config.host_id.clone_from(id);
     }
+    Ok(config)
+}
+
+fn host(
+    config: HostConfig,
+    conductor: &Conductor,
+    store: &Arc<dyn WorkStore>,
+    (delegated, board): (Arc<dyn Delegated>, Arc<dyn Board>),
+) -> Result<Arc<Host>, CliError> {
     let runs: Arc<dyn Runs> = Arc::new(Conducted::new(conductor.clone(), Arc::clone(store)));
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
     Host::with_board(config, runs, delegated, board, clock, ids).map_err(|failure| {
@@ -159,12 +172,11 @@ fn worker(
 
 async fn work(
     worker: Option<Worker>,
-    json: bool,
+    watch: Arc<dyn WorkerWatch>,
     drain: CancellationToken,
     stop: CancellationToken,
 ) -> Tally {
     let Some(worker) = worker else { return Tally::default() };
-    let watch: Arc<dyn WorkerWatch> = Arc::new(Told::new(json));
     worker.work(watch, drain, stop).await
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use probity_core::{Entry, RunId};
 use probity_engine::Watch;
+use probity_host::Metrics;
 use probity_store::Store;
 use probity_telemetry::{Account, Telemetry, TelemetryOptions, TelemetryWatch, export_run};
 use probity_worker::{WorkerEvent, WorkerWatch};
@@ -55,6 +56,20 @@ impl Telling {
             return Ok(Self(None));
         }
         Ok(Self(Some(Telemetry::start(options, Arc::clone(store))?)))
+    }
+
+    /// The same, and keeps its figures in this process at any rate.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub(super) fn begin_here(store: &Arc<dyn Store>) -> Result<Self, CliError> {
+        Ok(Self(Some(Telemetry::start(options()?, Arc::clone(store))?)))
+    }
+
+    /// What tells the figures of this process.
+    pub(super) fn metrics(&self) -> Option<Metrics> {
+        let telemetry = self.0.clone()?;
+        Some(Metrics::new(move || telemetry.render()))
     }
 
     /// Watches a run, and passes on what is watched to somebody else.

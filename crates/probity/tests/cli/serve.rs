@@ -458,3 +458,27 @@ fn the_commands_of_the_readme_submit_watch_merge_and_prove() {
         assert!(ran.stdout.contains(told), "{told}: {ran:?}");
     }
 }
+
+#[test]
+fn the_figures_of_the_host_are_told_without_content_and_to_who_may_read_them() {
+    let world = World::new();
+    register(&world, "lie", &delegation(&world, "lie", &LIAR));
+    let host = serve(&world, &["--workers", "2"]);
+    let run = host.begin(r#"{"workflowId": "lie"}"#);
+    assert_eq!(types(&host.events(&run, None)).last(), Some(&"run.failed"));
+    let counted = || {
+        let answer = host.get("/metrics");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.head.contains("text/plain; version=0.0.4"), "{answer:?}");
+        let ended = |line: &&str| line.starts_with("probity_delegations_total{");
+        (answer.body.lines().find(ended).map(str::to_owned), answer.body)
+    };
+    // What a log says is told a little later.
+    let told = (0..2_000).find_map(|_| counted().0);
+    let told = told.unwrap_or_else(|| panic!("{}", counted().1));
+    assert!(told.contains("exhausted") && told.ends_with(" 1"), "{told}");
+    assert!(!counted().1.contains("hello"), "no task, no claim");
+    let nobody = host.ask("GET", "/metrics", &["Authorization: Bearer x"], "");
+    assert_eq!(nobody.status, 401);
+    host.end();
+}
