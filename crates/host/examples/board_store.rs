@@ -3,6 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a tool that breaks should say so at once"
 )]
@@ -106,7 +107,7 @@ impl Verifier for Judge {
             (1, 1) => Ok(Verdict::inconclusive("http_unreachable", "staging.example did not answer in 2 s")),
             (2, 1) => Err(Fault::new("script_raised", "KeyError: 'rows'").at("verifiers/rows.star:12")),
             (3, 1) => Ok(Verdict::fail("judge_tampered", "tests/billing.rs is not what it was")),
-            (_, 2) if nth == 0 && self.script.dice % 3 == 0 => Ok(Verdict::pass()),
+            (_, 2) if nth == 0 && self.script.dice.is_multiple_of(3) => Ok(Verdict::pass()),
             (_, 0) => Ok(Verdict::revise("file_missing", "file `out.txt` does not exist")
                 .with_evidence(Evidence::new("out.txt", "absent (before: absent)"))),
             (_, 1) => Ok(Verdict::revise(
@@ -189,7 +190,7 @@ fn plan(run: &RunId, script: &Script) -> Plan {
 }
 
 fn script(at: u64, dice: &mut Dice) -> Script {
-    let kind = KINDS[usize::try_from(dice.roll(100)).unwrap_or(0).pipe(of_hundred)];
+    let kind = KINDS[of_hundred(usize::try_from(dice.roll(100)).unwrap_or(0))];
     let honest = match kind {
         "claude-code" => 78,
         "codex" => 70,
@@ -221,14 +222,6 @@ fn script(at: u64, dice: &mut Dice) -> Script {
 fn of_hundred(at: usize) -> usize {
     [34, 58, 72, 82, 93, 100].iter().position(|end| at < *end).unwrap_or(0)
 }
-
-trait Pipe: Sized {
-    fn pipe<T>(self, with: impl FnOnce(Self) -> T) -> T {
-        with(self)
-    }
-}
-
-impl Pipe for usize {}
 
 async fn drive(store: Arc<dyn Store>, run: RunId, script: Script, at_ms: u64) {
     let step_ms = 40 + script.dice % 900;

@@ -107,6 +107,16 @@ pub(crate) fn open(path: &Path) -> Result<Connection, IndexError> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
+/// Makes an empty file that nobody else reads, where there is none. Where it cannot be made, whoever opens
+/// it is told why.
+pub(crate) fn create_private(path: &Path) {
+    let mut create = std::fs::OpenOptions::new();
+    create.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut create, 0o600);
+    let _ = create.open(path);
+}
+
 /// Opens a file to read.
 pub(crate) fn open_existing(path: &Path) -> Result<Connection, IndexError> {
     if !path.is_file() {

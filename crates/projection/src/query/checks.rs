@@ -73,7 +73,7 @@ pub(crate) fn checks(connection: &Connection, wanted: &Wanted) -> rusqlite::Resu
     let mut select = connection.prepare_cached(&format!(
         "SELECT finding.run, finding.name, finding.kind, subject, red, result, discrimination, elapsed_ms
          FROM run JOIN finding ON finding.run = run.id
-         WHERE {sql} ORDER BY run.opened_at_ms DESC, run.id DESC, finding.seq LIMIT {}",
+         WHERE {sql} ORDER BY run.mark DESC, run.opened_at_ms DESC, run.id DESC, finding.seq LIMIT {}",
         MAX_FINDINGS + 1
     ))?;
     let mut rows = select.query(params_from_iter(&values))?;

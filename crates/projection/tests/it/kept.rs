@@ -70,6 +70,11 @@ async fn one_process_alone_keeps_it_and_it_is_emptied_for_another_store() {
     let path = folder.path().join("board.db");
     let store = full().await;
     let mut index = Index::open_alone(&path, "one").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
     index.update(&store).await.unwrap();
     assert_eq!(Index::open_alone(&path, "one").map(drop).unwrap_err().code(), "index_file");
     drop(index);
