@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use crate::source::has_extension;
+
 /// Folders with product text.
 const FOLDERS: [&str; 11] = [
     "crates",
@@ -69,6 +71,9 @@ impl Tree {
             let kind = entry.file_type()?;
             if kind.is_dir() && deep && name != "target" {
                 self.read_folder(&entry.path(), &format!("{prefix}{name}/"), true)?;
+            } else if kind.is_file() && has_extension(&name, "png") {
+                // A picture has no text, but pages may lead to it.
+                self.files.insert(format!("{prefix}{name}"), String::new());
             } else if kind.is_file()
                 && entry.metadata()?.len() <= MAX_FILE_BYTES
                 && let Ok(text) = String::from_utf8(std::fs::read(entry.path())?)
