@@ -45,7 +45,7 @@ impl Step {
     }
 
     /// Adds a fact.
-    pub(super) fn fact(mut self, name: &str, value: impl Serialize) -> Self {
+    pub(super) fn telling(mut self, name: &str, value: impl Serialize) -> Self {
         self.put(name, value);
         self
     }

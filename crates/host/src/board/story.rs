@@ -51,10 +51,10 @@ pub(super) async fn story(
         teller.tell(sequence, entry).await?;
     }
     let Teller { steps, is_cut, .. } = teller;
-    Ok(Some(told(&log, &machine, delegate_of(&request), steps, is_cut)))
+    Ok(Some(assembled(&log, &machine, delegate_of(&request), steps, is_cut)))
 }
 
-fn told(
+fn assembled(
     log: &RunRecords,
     machine: &Delegation,
     delegate: String,
@@ -119,17 +119,17 @@ impl Teller<'_> {
             self.is_cut = true;
             return Ok(());
         }
-        let step = |kind| Step::new(sequence, entry.at_ms, kind);
+        let begun = |kind| Step::new(sequence, entry.at_ms, kind);
         let told = match &entry.event {
             Event::DelegateDispatched { turn, attempt, step: of } => {
                 let is_first = turn.number == 0;
                 let kind = if is_first { "prompt" } else { "correction" };
-                let step = step(kind).fact("attempt", attempt).fact("turn", turn.number + 1);
-                Some(self.sent(step.fact("step", of), is_first).await?)
+                let step = begun(kind).telling("attempt", attempt).telling("turn", turn.number + 1);
+                Some(self.sent(step.telling("step", of), is_first).await?)
             }
             Event::ClaimReceived { turn, candidate, claim, usage, .. } => {
                 self.sent_back.clear();
-                let mut step = step("claim").fact("turn", turn.number + 1);
+                let mut step = begun("claim").telling("turn", turn.number + 1);
                 step.put("candidate", candidate);
                 step.put("tokens", usage.tokens);
                 step.put("toolCalls", usage.tool_calls);
@@ -137,31 +137,31 @@ impl Teller<'_> {
                 Some(step)
             }
             Event::CheckRed { check, discrimination, finding, elapsed_ms } => {
-                let step = step("red").fact("discrimination", discrimination);
+                let step = begun("red").telling("discrimination", discrimination);
                 Some(self.found(step, *check, finding, Some(*elapsed_ms)).await?)
             }
             Event::CheckFinished { check, finding, elapsed_ms, rewrite, .. } => {
-                let step = step("check").fact("rewrote", rewrite.is_some());
+                let step = begun("check").telling("rewrote", rewrite.is_some());
                 let told = self.found(step, *check, finding, Some(*elapsed_ms)).await?;
                 self.remember(*check, finding);
                 Some(told)
             }
             Event::CheckAnswered { check, finding, by, .. } => {
-                let mut told = self.found(step("check"), *check, finding, None).await?;
+                let mut told = self.found(begun("check"), *check, finding, None).await?;
                 self.remember(*check, finding);
                 self.content.add(&mut told, "by", Some(*by), &["by"]).await?;
                 Some(told)
             }
-            Event::VerdictMerged { .. } => Some(verdict(step("verdict"), &entry.event)),
+            Event::VerdictMerged { .. } => Some(verdict(begun("verdict"), &entry.event)),
             Event::HookAnswered { hook, decision, elapsed_ms } => {
-                let step = step("hook").fact("elapsedMs", elapsed_ms);
+                let step = begun("hook").telling("elapsedMs", elapsed_ms);
                 self.hook(step, *hook, decision).await?
             }
             Event::DelegateNoted { usage, .. } => {
-                self.noted(step("noted"), usage.tokens);
+                self.noted(begun("noted"), usage.tokens);
                 None
             }
-            other => self.beside(step("other"), other).await?,
+            other => self.beside(begun("other"), other).await?,
         };
         self.steps.extend(told);
         Ok(())
@@ -191,11 +191,11 @@ impl Teller<'_> {
         finding: &Finding,
         elapsed_ms: Option<u64>,
     ) -> Result<Step, Failure> {
-        let mut step = step.fact("check", self.name(check)).fact("elapsedMs", elapsed_ms);
+        let mut step = step.telling("check", self.name(check)).telling("elapsedMs", elapsed_ms);
         match finding {
             Finding::NotApplicable => step.put("result", "not_applicable"),
             Finding::Fault { code, detail } => {
-                step = step.fact("result", "fault").fact("code", code);
+                step = step.telling("result", "fault").telling("code", code);
                 self.content
                     .add(&mut step, "fault", Some(*detail), &["message", "location"])
                     .await?;
@@ -203,7 +203,10 @@ impl Teller<'_> {
             Finding::Verdict {
                 verdict, code, reason, criteria, confidence_bp, evidence, ..
             } => {
-                step = step.fact("result", verdict).fact("code", code).fact("criteria", criteria);
+                step = step
+                    .telling("result", verdict)
+                    .telling("code", code)
+                    .telling("criteria", criteria);
                 step.put("confidenceBp", confidence_bp);
                 self.content.add(&mut step, "reason", *reason, &[]).await?;
                 self.content.add_evidence(&mut step, *evidence).await?;
@@ -234,7 +237,7 @@ impl Teller<'_> {
         decision: &HookDecision,
     ) -> Result<Option<Step>, Failure> {
         let decl = self.machine.hooks().get(hook.as_usize());
-        let mut step = step.fact("hook", decl.map(|decl| decl.id.to_string()));
+        let mut step = step.telling("hook", decl.map(|decl| decl.id.to_string()));
         match decision {
             HookDecision::Allow | HookDecision::NotApplicable => return Ok(None),
             HookDecision::Block { reason } => {
@@ -246,11 +249,11 @@ impl Teller<'_> {
                 self.content.add(&mut step, "change", Some(*delta), &[]).await?;
             }
             HookDecision::Inconclusive { code, detail } => {
-                step = step.fact("action", "inconclusive").fact("code", code);
+                step = step.telling("action", "inconclusive").telling("code", code);
                 self.content.add(&mut step, "reason", Some(*detail), &["message"]).await?;
             }
             HookDecision::Fault { code, detail } => {
-                step = step.fact("action", "fault").fact("code", code);
+                step = step.telling("action", "fault").telling("code", code);
                 self.content.add(&mut step, "fault", Some(*detail), &["message"]).await?;
             }
         }
@@ -268,7 +271,7 @@ impl Teller<'_> {
                 last.put("count", count.saturating_add(1));
                 last.put("tokens", sum.saturating_add(tokens));
             }
-            None => self.steps.push(step.fact("count", 1).fact("tokens", tokens)),
+            None => self.steps.push(step.telling("count", 1).telling("tokens", tokens)),
         }
     }
 
@@ -286,34 +289,36 @@ impl Teller<'_> {
 
 /// What is told of an event around the loop; nothing where it says nothing to people.
 fn around(step: Step, event: &Event) -> Option<Step> {
-    let told = |kind: &'static str, step: Step| Some(Step { kind, ..step });
+    let put_as = |kind: &'static str, step: Step| Some(Step { kind, ..step });
     match event {
-        Event::RunOpened { checks, .. } => told("opened", step.fact("checks", checks.len())),
+        Event::RunOpened { checks, .. } => put_as("opened", step.telling("checks", checks.len())),
         Event::LeaseTaken { epoch, worker, .. } => {
-            told("lease", step.fact("epoch", epoch).fact("worker", worker))
+            put_as("lease", step.telling("epoch", epoch).telling("worker", worker))
         }
         Event::RunResumed { interruptions } => {
-            told("resumed", step.fact("interruptions", interruptions))
+            put_as("resumed", step.telling("interruptions", interruptions))
         }
-        Event::WorldUnreadable { code, .. } => told("unreadable", step.fact("code", code)),
-        Event::DelegateFailed { code, .. } => told("failed", step.fact("code", code)),
-        Event::DelegateParked { until_ms, .. } => told("parked", step.fact("untilMs", until_ms)),
-        Event::DelegateWoken { .. } => told("woken", step),
-        Event::Steered { .. } => told("steered", step),
-        Event::CancelRequested { .. } => told("cancel", step),
-        Event::CheckAwaits { until_ms, .. } => told("asked", step.fact("untilMs", until_ms)),
+        Event::WorldUnreadable { code, .. } => put_as("unreadable", step.telling("code", code)),
+        Event::DelegateFailed { code, .. } => put_as("failed", step.telling("code", code)),
+        Event::DelegateParked { until_ms, .. } => {
+            put_as("parked", step.telling("untilMs", until_ms))
+        }
+        Event::DelegateWoken { .. } => put_as("woken", step),
+        Event::Steered { .. } => put_as("steered", step),
+        Event::CancelRequested { .. } => put_as("cancel", step),
+        Event::CheckAwaits { until_ms, .. } => put_as("asked", step.telling("untilMs", until_ms)),
         Event::DegradeChosen { trigger, step: to, .. } => {
-            told("degraded", step.fact("trigger", trigger).fact("step", to))
+            put_as("degraded", step.telling("trigger", trigger).telling("step", to))
         }
         Event::Escalated { instead_of, code } => {
-            told("escalated", step.fact("outcome", instead_of).fact("code", code))
+            put_as("escalated", step.telling("outcome", instead_of).telling("code", code))
         }
-        Event::Answered { answer, .. } => told("answered", step.fact("answer", answer)),
+        Event::Answered { answer, .. } => put_as("answered", step.telling("answer", answer)),
         Event::OutcomeDecided { outcome, code, waived } => {
-            let step = step.fact("outcome", outcome).fact("code", code);
-            told("outcome", step.fact("waived", waived))
+            let step = step.telling("outcome", outcome).telling("code", code);
+            put_as("outcome", step.telling("waived", waived))
         }
-        Event::Sealed { outcome } => told("seal", step.fact("outcome", outcome)),
+        Event::Sealed { outcome } => put_as("seal", step.telling("outcome", outcome)),
         _ => None,
     }
 }
@@ -349,13 +354,13 @@ fn verdict(step: Step, event: &Event) -> Step {
     else {
         return step;
     };
-    step.fact("turn", turn.number + 1)
-        .fact("judgement", judgement)
-        .fact("code", code)
-        .fact("counted", counted)
-        .fact("attempts", attempts)
-        .fact("drift", drift)
-        .fact("repeats", repeat_of.map(|turn| turn.number + 1))
-        .fact("reused", reused.map(|turn| turn.number + 1))
-        .fact("flaky", flaky)
+    step.telling("turn", turn.number + 1)
+        .telling("judgement", judgement)
+        .telling("code", code)
+        .telling("counted", counted)
+        .telling("attempts", attempts)
+        .telling("drift", drift)
+        .telling("repeats", repeat_of.map(|turn| turn.number + 1))
+        .telling("reused", reused.map(|turn| turn.number + 1))
+        .telling("flaky", flaky)
 }
