@@ -290,8 +290,16 @@ fn unrecordable(input: Input) -> Option<Input> {
             let outcome = "faulted".to_owned();
             let (verdict, criteria, delivered, candidate) = (None, Vec::new(), None, None);
             let attempts = end.attempts;
-            let end =
-                DelegationEnd { outcome, code, verdict, criteria, attempts, delivered, candidate };
+            let end = DelegationEnd {
+                outcome,
+                code,
+                verdict,
+                criteria,
+                attempts,
+                delivered,
+                candidate,
+                is_edited: false,
+            };
             Input::DelegationEnded { delegation, end }
         }
         Input::ChildEnded { child, end: ChildEnd::Completed { .. } } => {

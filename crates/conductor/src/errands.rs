@@ -217,6 +217,7 @@ pub(crate) fn failed(kin: Kin, name: RunId, code: Code, message: String) -> Inpu
                 attempts: 0,
                 delivered: None,
                 candidate: None,
+                is_edited: false,
             },
         },
         Kin::Verification => Input::VerifierBroke { verification: name, code },

@@ -172,7 +172,9 @@ fn delegation(report: &Report, entries: &[Entry]) -> DelegationEnd {
         verdict,
         criteria: Looked::of(entries).criteria,
         attempts: report.attempts.into(),
-        candidate: delivered.as_ref().or(claim.as_ref()).and_then(digest),
+        // What hooks made of it afterwards, nobody checked.
+        candidate: claim.as_ref().or(delivered.as_ref()).and_then(digest),
+        is_edited: outcome.delivers() && report.delivered.is_some(),
         delivered,
     }
 }

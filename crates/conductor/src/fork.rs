@@ -6,7 +6,7 @@ mod feed;
 use std::sync::Arc;
 
 use probity_core::RunId;
-use probity_workflow::{Input, Origin, Start, Step};
+use probity_workflow::{Input, Origin, Start, Step, Terms};
 use serde_json::{Map, Value};
 
 use crate::house::House;
@@ -26,6 +26,9 @@ pub struct Fork {
     pub is_replay: bool,
     /// Values that its variables begin with in place of the source's: not in a replay.
     pub inputs: Map<String, Value>,
+    /// The rules of the host that it begins under, in place of those that its source began under: not in a
+    /// replay, which goes on nowhere.
+    pub terms: Option<Terms>,
 }
 
 /// There is no such fork.
@@ -79,6 +82,7 @@ pub(crate) async fn fork(
     let shared = if fork.is_replay { len } else { fork.from_sequence.unwrap_or(len) };
     let mut start = start.clone();
     start.inputs.extend(fork.inputs);
+    start.terms = fork.terms.filter(|_| !fork.is_replay).unwrap_or(start.terms);
     let (source, is_replay) = (source.clone(), fork.is_replay);
     start.origin = Some(Origin::Fork { source, from_sequence: shared, is_replay });
     begin(house, run, start, &steps).await

@@ -91,6 +91,7 @@ pub(crate) fn ended(delegation: RunId, answer: Option<ModelAnswer>) -> Input {
         attempts: 1,
         delivered,
         candidate: None,
+        is_edited: false,
     };
     Input::DelegationEnded { delegation, end }
 }

@@ -197,9 +197,18 @@ pub struct DelegationEnd {
     /// What was let through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<Value>,
-    /// SHA-256 of the canonical JSON of [`Self::delivered`], or of the last claim: 64 hex digits.
+    /// SHA-256 of the canonical JSON of what was checked last: 64 hex digits. It is that of
+    /// [`Self::delivered`], unless that was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<String>,
+    /// A hook edited what was let through after it was checked, which the delegation's log holds.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub is_edited: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+const fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 const fn yes() -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use probity_core::RunId;
 use probity_workflow::{Effect, Entry, Event, Input, Origin, Run, Start, Step};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::InvalidFork;
 use crate::journal::as_recorded;
@@ -193,11 +193,12 @@ impl Feed {
         at_ms.saturating_sub(theirs).saturating_add(mine)
     }
 
-    /// Both machines want the same done: what they name is the same thing.
+    /// Both machines want the same done: what they name is the same thing. Where a fork wants it done
+    /// otherwise, with other values, the answer that its source had is none to it.
     fn pair_names(&mut self) {
         loop {
             match (self.source.poll_effect(), self.fork.poll_effect()) {
-                (Some(theirs), Some(mine)) if discriminant(&theirs) == discriminant(&mine) => {
+                (Some(theirs), Some(mine)) if self.is_same_errand(&theirs, &mine) => {
                     self.names.insert(name(&theirs).clone(), name(&mine).clone());
                     if let Effect::Delegate { delegation, node, .. } = theirs {
                         self.nodes.insert(delegation, node);
@@ -206,6 +207,24 @@ impl Feed {
                 (None, None) => return,
                 _ => {}
             }
+        }
+    }
+
+    fn is_same_errand(&self, theirs: &Effect, mine: &Effect) -> bool {
+        match (theirs, mine) {
+            (
+                Effect::StartChild { workflow, inputs, node, .. },
+                Effect::StartChild { workflow: my_workflow, inputs: my_inputs, node: my_node, .. },
+            ) => {
+                (workflow, node) == (my_workflow, my_node)
+                    && self.are_same_members(inputs, my_inputs)
+            }
+            (
+                Effect::Delegate { node, request, .. },
+                Effect::Delegate { node: my_node, request: my_request, .. },
+            ) => node == my_node && self.is_same_json(request, my_request),
+            // Whether a verdict is on what the fork has, the machine sees by the digest.
+            (theirs, mine) => discriminant(theirs) == discriminant(mine),
         }
     }
 
@@ -249,15 +268,17 @@ impl Feed {
                 theirs.len() == mine.len()
                     && theirs.iter().zip(mine).all(|(a, b)| self.is_same_json(a, b))
             }
-            (Value::Object(theirs), Value::Object(mine)) => {
-                theirs.len() == mine.len()
-                    && theirs.iter().all(|(key, value)| {
-                        mine.get(key).is_some_and(|mine| self.is_same_json(value, mine))
-                    })
-            }
+            (Value::Object(theirs), Value::Object(mine)) => self.are_same_members(theirs, mine),
             (Value::Number(theirs), Value::Number(mine)) => theirs.as_f64() == mine.as_f64(),
             (theirs, mine) => theirs == mine,
         }
+    }
+
+    fn are_same_members(&self, theirs: &Map<String, Value>, mine: &Map<String, Value>) -> bool {
+        theirs.len() == mine.len()
+            && theirs.iter().all(|(key, value)| {
+                mine.get(key).is_some_and(|mine| self.is_same_json(value, mine))
+            })
     }
 }
 

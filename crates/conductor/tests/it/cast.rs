@@ -139,5 +139,6 @@ fn delivered(request: &Value) -> DelegationEnd {
         attempts: 1,
         delivered: Some(delivered),
         candidate: Some(hex::encode(candidate)),
+        is_edited: false,
     }
 }

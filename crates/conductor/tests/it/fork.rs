@@ -6,18 +6,18 @@ use probity_conductor::{ConductError, Conductor, Fork};
 use probity_core::RunId;
 use probity_record::{Ledger, StepText};
 use probity_store::{Batch, MemoryStore, RunLog as _, read_run};
-use probity_workflow::{Event, Judgement, Origin, Status};
+use probity_workflow::{Entry, Event, Judgement, Origin, Status};
 use serde_json::{Map, json};
 
 use crate::cast::Part;
 use crate::rig::{Rig, assert_sound, cancel, id, kinds, start, timeless, to_end};
 
 fn replay() -> Fork {
-    Fork { from_sequence: None, is_replay: true, inputs: Map::new() }
+    Fork { from_sequence: None, is_replay: true, inputs: Map::new(), terms: None }
 }
 
 fn branch(from: u64) -> Fork {
-    Fork { from_sequence: Some(from), is_replay: false, inputs: Map::new() }
+    Fork { from_sequence: Some(from), is_replay: false, inputs: Map::new(), terms: None }
 }
 
 async fn ended(rig: &Rig, workflow: &str) -> Conductor {
@@ -146,6 +146,54 @@ async fn a_branch_may_begin_with_other_values() {
     let overlaid = Fork { inputs, ..replay() };
     let error = conductor.fork(&id("wf-1"), id("wf-3"), overlaid).await.unwrap_err();
     assert_eq!(error.code(), "fork_replay_overlay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_takes_no_verdict_on_what_was_asked_otherwise() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = ended(&rig, "work").await;
+    let was = to_end(&conductor, &id("wf-1")).await;
+    let is_verdict = |entry: &Arc<Entry>| matches!(entry.event, Event::AgentVerified(_));
+    let verified = u64::try_from(was.iter().position(is_verdict).unwrap()).unwrap();
+    let inputs = Map::from_iter([("task".to_owned(), json!("delete"))]);
+    let asked = rig.cast.begun().len();
+    for from in [None, Some(verified + 1)] {
+        let fork = Fork { from_sequence: from, is_replay: false, inputs: inputs.clone(), terms: None };
+        let error = conductor.fork(&id("wf-1"), id("wf-2"), fork).await.unwrap_err();
+        assert_eq!(error.code(), "fork_differs");
+        assert_eq!(conductor.snapshot(&id("wf-2")).await.unwrap(), None);
+    }
+    assert_eq!(rig.cast.begun().len(), asked);
+    // Up to there it is asked by itself.
+    let fork = Fork { inputs, ..branch(verified) };
+    conductor.fork(&id("wf-1"), id("wf-3"), fork).await.unwrap();
+    let is = to_end(&conductor, &id("wf-3")).await;
+    let Event::RunCompleted { outputs } = &is.last().unwrap().event else { panic!("an end") };
+    assert_eq!(outputs["result"]["of"]["task"], "delete");
+    assert_eq!(rig.cast.begun().len(), asked + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_begins_under_the_rules_of_its_own_time() {
+    let rig = Rig::new(Part::Verdict(Judgement::Fail));
+    let conductor = rig.conductor();
+    let mut ungated = start(&conductor, "quits");
+    let gated = ungated.terms;
+    ungated.terms.is_gating = false;
+    conductor.begin(id("wf-1"), ungated).await.unwrap();
+    let was = to_end(&conductor, &id("wf-1")).await;
+    let is_taken = |entries: &[Arc<Entry>]| {
+        let is_harvest = |event: &Event| matches!(event, Event::Handoff { harvested: Some(_), .. });
+        entries.iter().any(|entry| is_harvest(&entry.event))
+    };
+    assert!(is_taken(&was), "there was no gate");
+    let fork = Fork { terms: Some(gated), ..branch(1) };
+    conductor.fork(&id("wf-1"), id("wf-2"), fork).await.unwrap();
+    assert!(!is_taken(&to_end(&conductor, &id("wf-2")).await));
+    // What has happened, happened: a replay tells it as it was.
+    let again = Fork { terms: Some(gated), ..replay() };
+    conductor.fork(&id("wf-1"), id("wf-3"), again).await.unwrap();
+    assert!(is_taken(&to_end(&conductor, &id("wf-3")).await));
 }
 
 #[tokio::test(start_paused = true)]

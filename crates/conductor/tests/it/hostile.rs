@@ -95,7 +95,7 @@ async fn a_branch_with_fewer_events_than_its_source_is_not_set_back() {
     to_wait(&conductor, &id("wf-1")).await;
     // The values that the source comes to are there from the beginning: nothing changes.
     let inputs = names.iter().map(|name| ((*name).to_owned(), json!(7))).collect();
-    let fork = Fork { from_sequence: None, is_replay: false, inputs };
+    let fork = Fork { from_sequence: None, is_replay: false, inputs, terms: None };
     conductor.fork(&id("wf-1"), id("wf-2"), fork).await.unwrap();
     let pause = Input::Pause { reason: None, drain_policy: None };
     conductor.tell(&id("wf-2"), pause).await.unwrap();

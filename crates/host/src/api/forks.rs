@@ -73,6 +73,7 @@ async fn fork(call: Call) -> Result<Response, Failure> {
         from_sequence: wanted.from_sequence,
         is_replay: wanted.is_replay,
         inputs: wanted.inputs,
+        terms: Some(call.host.config.terms),
     };
     let begun = call.host.runs.fork(&source, &run, fork).await?;
     let mut body = json!({

@@ -39,6 +39,7 @@ fn end(outcome: &str) -> DelegationEnd {
         attempts: 2,
         delivered: is_delivered.then(|| json!({"sum": 3})),
         candidate: has_verdict.then(|| DIGEST.to_owned()),
+        is_edited: false,
     }
 }
 
@@ -91,6 +92,31 @@ fn where_verdicts_gate() {
         finish(&mut rig, end(outcome));
         assert_eq!(told(&rig), (verdict.to_owned(), result, ended.to_owned()), "{outcome}");
     }
+}
+
+#[test]
+fn what_a_hook_edited_afterwards_is_let_through_and_the_verdict_is_on_what_was_checked() {
+    for (is_edited, ended) in [(true, "completed"), (false, "candidate_differs")] {
+        let mut rig = begun(true);
+        let delivered = Some(json!({"sum": 4}));
+        finish(&mut rig, DelegationEnd { delivered, is_edited, ..end("verified") });
+        assert_eq!(told(&rig).2, ended);
+        assert_eq!(rig.variable("result"), if is_edited { json!({"sum": 4}) } else { json!("old") });
+        assert_eq!(verdict_on(&rig).as_deref(), Some(DIGEST));
+    }
+    // Where nobody says what was checked, there is no pass on what was made of it.
+    let mut rig = begun(true);
+    let unnamed = DelegationEnd { candidate: None, is_edited: true, ..end("verified") };
+    finish(&mut rig, unnamed);
+    assert_eq!((told(&rig).2, verdict_on(&rig)), ("not_verified".to_owned(), None));
+}
+
+/// The candidate of the verdict that was told.
+fn verdict_on(rig: &Rig) -> Option<String> {
+    rig.entries().into_iter().find_map(|entry| match &entry.event {
+        Event::AgentVerified(verified) => Some(verified.candidate.clone()),
+        _ => None,
+    })
 }
 
 #[test]

@@ -97,6 +97,7 @@ fn a_delegation_that_contradicts_itself_is_not_taken_over() {
         attempts: 1,
         delivered: Some(json!({"sum": 3})),
         candidate: Some(DIGEST.to_owned()),
+        is_edited: false,
     };
     for verdict in [Judgement::Fail, Judgement::Revise] {
         let rig = delegation(end("unverified", Some(verdict)));

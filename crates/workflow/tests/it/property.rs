@@ -135,6 +135,7 @@ fn delegated(delegation: RunId, draw: u16) -> Input {
         attempts: 1,
         delivered: (!draw.is_multiple_of(5)).then_some(json!(3)),
         candidate: None,
+        is_edited: false,
     };
     Input::DelegationEnded { delegation, end }
 }
