@@ -54,7 +54,7 @@ async fn attempt(host: Arc<Host>, request: Request<Body>) -> Result<Response, Fa
     let query = Query::parse(head.uri.query());
     let may_wait = route.query.iter().any(|question| question.name() == "timeout");
     let places: &Arc<Semaphore> = if may_wait { &host.streams } else { &host.requests };
-    let _place = Arc::clone(places)
+    let place = Arc::clone(places)
         .try_acquire_owned()
         .map_err(|_| Failure::new(Reason::RateLimited, "too many requests at a time"))?;
     let body = received(&host, &head.headers, body).await?;
@@ -69,8 +69,12 @@ async fn attempt(host: Arc<Host>, request: Request<Body>) -> Result<Response, Fa
         body,
         caller,
     };
-    // On a task of its own: a panic stays in it, and what a caller left behind comes to its end.
-    let work = tokio::spawn(idempotency::once(route, call));
+    // On a task of its own: a panic stays in it, and what a caller left behind comes to its end. It keeps
+    // its place until then: callers who do not wait are no more at a time than those who do.
+    let work = tokio::spawn(async move {
+        let _place = place;
+        idempotency::once(route, call).await
+    });
     match tokio::time::timeout(millis(limit_ms), work).await {
         Ok(Ok(done)) => done,
         Ok(Err(_)) => Err(Failure::new(Reason::Internal, "the host made a mistake")),

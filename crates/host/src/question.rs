@@ -54,7 +54,7 @@ enum Takes {
 }
 
 impl Question {
-    /// Any text but none.
+    /// Any text. Where it is required, it is not empty.
     pub(crate) const fn text(name: &'static str, what: &'static str) -> Self {
         Self { name, what, takes: Takes::Text, is_required: false }
     }
@@ -99,7 +99,8 @@ impl Question {
     /// As a parameter of OpenAPI.
     pub(crate) fn parameter(&self) -> Value {
         let schema = match self.takes {
-            Takes::Text => json!({"type": "string", "minLength": 1}),
+            Takes::Text if self.is_required => json!({"type": "string", "minLength": 1}),
+            Takes::Text => json!({"type": "string"}),
             Takes::Whole { least, most } => {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }

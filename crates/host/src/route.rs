@@ -67,7 +67,10 @@ pub(crate) fn find(
     path: &str,
 ) -> Result<Found, Failure> {
     let mut others: Vec<&str> = Vec::new();
-    for route in routes.iter().filter(|route| (route.is_served)(config)) {
+    let served = || routes.iter().filter(|route| (route.is_served)(config));
+    // What stands there word for word is no name of something.
+    let is_literal = served().any(|route| route.paths.contains(&path));
+    for route in served().filter(|route| !is_literal || route.paths.contains(&path)) {
         let Some(params) = route.paths.iter().find_map(|template| matched(template, path)) else {
             continue;
         };

@@ -27,6 +27,8 @@ pub(super) struct Feed {
     /// How many events are shared.
     shared: u64,
     is_replay: bool,
+    /// The fork began with other values than its source.
+    is_overlaid: bool,
     /// The times of the two openings.
     opened_ms: (u64, u64),
     fed: Vec<Step>,
@@ -87,6 +89,7 @@ impl Feed {
         let Input::Start(mine) = as_recorded(&Input::Start(Box::new(start)))? else {
             return Err(ConductError::NotForTelling);
         };
+        let is_overlaid = theirs.inputs != mine.inputs;
         let (fork, first) = Run::open(at_ms, run.clone(), *mine)?;
         let mut feed = Self {
             id: source.clone(),
@@ -97,6 +100,7 @@ impl Feed {
             fork,
             shared,
             is_replay,
+            is_overlaid,
             opened_ms: (opening.at_ms, at_ms),
             fed: Vec::new(),
         };
@@ -149,6 +153,11 @@ impl Feed {
     /// False where a replay comes to something else than its source did.
     fn feed(&mut self, step: &Step, at_sequence: u64) -> Result<bool, ConductError> {
         let differs = |why| InvalidFork::Differs { run: self.id.clone(), at_sequence, why };
+        if self.is_overlaid && matches!(step.input, Input::Resolve { .. }) {
+            // They let something else through than what the fork has.
+            let why = "somebody answered it, and saw other values: branch before that".to_owned();
+            return Err(differs(why).into());
+        }
         let theirs = self.source.handle(step.at_ms, step.input.clone());
         theirs.map_err(|refusal| differs(refusal.to_string()))?;
         let before = self.fork.clone();

@@ -10,7 +10,9 @@ use probity_workflow::{Entry, Event, Judgement, Origin, Status};
 use serde_json::{Map, json};
 
 use crate::cast::Part;
-use crate::rig::{Rig, assert_sound, cancel, id, kinds, start, timeless, to_end};
+use crate::rig::{
+    Rig, assert_sound, cancel, id, kinds, resolve, start, timeless, to_end, to_wait,
+};
 
 fn replay() -> Fork {
     Fork { from_sequence: None, is_replay: true, inputs: Map::new(), terms: None }
@@ -171,6 +173,27 @@ async fn a_branch_takes_no_verdict_on_what_was_asked_otherwise() {
     let Event::RunCompleted { outputs } = &is.last().unwrap().event else { panic!("an end") };
     assert_eq!(outputs["result"]["of"]["task"], "delete");
     assert_eq!(rig.cast.begun().len(), asked + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_let_something_through_let_nothing_else_through() {
+    let rig = Rig::new(Part::Mock);
+    let conductor = rig.conductor();
+    conductor.begin(id("wf-1"), start(&conductor, "ask")).await.unwrap();
+    let gate = to_wait(&conductor, &id("wf-1")).await;
+    conductor.tell(&id("wf-1"), resolve(&gate, json!("accept"))).await.unwrap();
+    let was = to_end(&conductor, &id("wf-1")).await;
+    let asked = was.iter().position(|it| matches!(it.event, Event::InterruptRequested(_))).unwrap();
+    let asked = u64::try_from(asked).unwrap();
+    let inputs = Map::from_iter([("what".to_owned(), json!("that"))]);
+    let after = Fork { inputs: inputs.clone(), ..branch(asked + 2) };
+    let error = conductor.fork(&id("wf-1"), id("wf-2"), after).await.unwrap_err();
+    assert_eq!(error.code(), "fork_differs");
+    let before = Fork { inputs, ..branch(asked + 1) };
+    let fork = conductor.fork(&id("wf-1"), id("wf-3"), before).await.unwrap();
+    assert_eq!(fork.snapshot.status, Status::WaitingApproval, "they are asked themselves");
+    let same = conductor.fork(&id("wf-1"), id("wf-4"), branch(asked + 2)).await.unwrap();
+    assert_eq!(same.snapshot.variables["what"], "this");
 }
 
 #[tokio::test(start_paused = true)]

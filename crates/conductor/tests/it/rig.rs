@@ -76,7 +76,10 @@ pub(crate) fn all() -> Vec<Definition> {
         worker,
         definition("slow", slow, &[]),
         definition("nest", nest, &[]),
-        definition("ask", ask, &[]),
+        with_variables(
+            definition("ask", ask, &[]),
+            json!([{"name": "what", "defaultValue": "this"}]),
+        ),
         with_variables(
             definition("work", json!([node("w", "probity.delegation", work)]), &[]),
             json!([{"name": "task", "defaultValue": "add"}]),

@@ -6,8 +6,10 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use probity_core::Outcome;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::delegating;
+use super::runs::LOOK;
 use crate::call::{Call, answer};
 use crate::delegated::{Delegated, Glance};
 use crate::error::Failure;
@@ -190,13 +192,14 @@ pub(super) async fn seen(call: &Call, wanted: &Wanted, limit: usize) -> Result<S
     let tenant = &call.caller()?.tenant;
     let mut cursor = call.query.whole("cursor", 0, u64::MAX)?;
     let (mut runs, mut count) = (Vec::new(), 0);
-    while runs.len() < limit && count < MAX_SEEN {
+    let began = Instant::now();
+    while runs.len() < limit && count < MAX_SEEN && began.elapsed() < LOOK {
         let page = delegated.list(cursor, NAMES).await?;
         if page.is_empty() {
             return Ok(Seen { runs, next: None });
         }
         for listed in page {
-            if runs.len() == limit {
+            if runs.len() == limit || began.elapsed() >= LOOK {
                 break;
             }
             (cursor, count) = (Some(listed.place), count + 1);

@@ -133,7 +133,8 @@ fn path_part(name: &str) -> Value {
 /// A shape as it is sent; a stream has events of it, one by one.
 fn content(shape: &str) -> Value {
     if shape == STREAM {
-        return json!({"text/event-stream": {"schema": {"type": "string"}}});
+        // A schema here would be read as that of each event, taken apart: id, event and data.
+        return json!({"text/event-stream": {}});
     }
     json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{shape}")}}})
 }

@@ -1,11 +1,14 @@
 //! Runs are begun, looked at, listed.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use probity_conductor::ConductError;
 use probity_core::RunId;
 use probity_workflow::{Owner, Start};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::always;
 use crate::call::{Call, answer};
@@ -26,6 +29,8 @@ const MAX_PAGE: u64 = 100;
 const MAX_SEEN: usize = 2_000;
 /// Names that are asked for at a time.
 const NAMES: usize = 200;
+/// How long one request looks through them: logs may be long.
+pub(super) const LOOK: Duration = Duration::from_secs(10);
 
 pub(super) const CREATE: Route = Route {
     name: CREATE_NAME,
@@ -178,11 +183,12 @@ async fn list(call: Call) -> Result<Response, Failure> {
     let mut runs = Vec::new();
     let mut seen = 0;
     let mut is_end = false;
-    while !is_end && runs.len() < limit && seen < MAX_SEEN {
+    let began = Instant::now();
+    while !is_end && runs.len() < limit && seen < MAX_SEEN && began.elapsed() < LOOK {
         let names = call.host.runs.list(cursor, NAMES).await?;
         is_end = names.is_empty();
         for (run, place) in names {
-            if runs.len() == limit {
+            if runs.len() == limit || began.elapsed() >= LOOK {
                 break;
             }
             (cursor, seen) = (Some(place), seen + 1);

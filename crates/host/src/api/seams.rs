@@ -48,7 +48,7 @@ pub(super) const CACHE_KEY: Route = Route {
     paths: &["/v1/host/sample/test/llm-cache-key"],
     access: Access::Key(Scope::RunsCreate),
     summary: "The name of a call to a model.",
-    takes: Some("Any"),
+    takes: Some("ModelCall"),
     gives: &[(200, None)],
     query: &[],
     is_served: has_seams,

@@ -143,6 +143,42 @@ async fn whatever_goes_wrong_is_the_envelope() {
 }
 
 #[tokio::test]
+async fn a_head_that_cannot_be_read_is_the_envelope_as_well() {
+    let face = Face::new().await;
+    let long = "a".repeat(70_000);
+    for (head, status) in [
+        ("GET /v1/runs HTTP/1.1\r\nno header\r\n\r\n".to_owned(), 400),
+        ("NONSENSE\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nhost: h\r\ncontent-length: x\r\n\r\n".to_owned(), 400),
+        (format!("GET /{long} HTTP/1.1\r\nhost: h\r\n\r\n"), 414),
+        (format!("GET / HTTP/1.1\r\nhost: h\r\nx: {long}{long}\r\n\r\n"), 431),
+    ] {
+        let mut socket = TcpStream::connect(face.address).await.unwrap();
+        // Whoever is refused early may not have sent all of it.
+        let _ = socket.write_all(head.as_bytes()).await;
+        let mut bytes = Vec::new();
+        let _ = socket.read_to_end(&mut bytes).await;
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{status}: {text}");
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        crate::face::holds("Error", &body);
+        assert_eq!(body["error"], "validation_error");
+    }
+}
+
+#[tokio::test]
+async fn a_word_of_a_path_is_no_name() {
+    let face = Face::new().await;
+    for method in [Method::GET, Method::OPTIONS] {
+        let answer = done(face.ask(method, "/v1/runs/bulk-cancel")).await;
+        answer.is_failure(405, "method_not_allowed");
+        assert_eq!(answer.headers["allow"], "POST");
+    }
+}
+
+#[tokio::test]
 async fn a_large_body_is_refused_whether_it_says_its_size_or_not() {
     let mut config = config();
     config.limits.max_body_bytes = 100;

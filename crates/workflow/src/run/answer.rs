@@ -11,6 +11,8 @@ use crate::refusal::Refusal;
 
 /// Characters of the name of whoever answers.
 const MAX_NAME_CHARS: usize = 256;
+/// In front of the name of whoever made a token out, where its holder answers.
+const TOKEN: &str = "token:";
 
 /// An answer that fits.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +84,7 @@ fn action(wait: &Wait, value: &Value, by: &str) -> Result<Answer, Refusal> {
     if !ballot.approvers.is_empty() && !ballot.approvers.iter().any(|name| name == by) {
         return Err(Refusal::NotApprover { by: by.to_owned() });
     }
-    if ballot.accepted.iter().chain(&ballot.rejected).any(|name| name == by) {
+    if ballot.accepted.iter().chain(&ballot.rejected).any(|name| voter(name) == voter(by)) {
         return Err(unfit(format!("`{by}` has answered already: another approver is needed")));
     }
     if ballot.required > 1 && !matches!(action, Action::Accept | Action::Reject) {
@@ -95,6 +97,11 @@ fn action(wait: &Wait, value: &Value, by: &str) -> Result<Answer, Refusal> {
         return Err(unfit("`editedArtifactData` must hold the outputs, as an object".to_owned()));
     }
     Ok(Answer::Action { action, edited, value: value.clone() })
+}
+
+/// Whose vote it is: that of a token is its owner's.
+fn voter(by: &str) -> &str {
+    by.strip_prefix(TOKEN).unwrap_or(by)
 }
 
 /// Answers by question: an object, a list of `{id, answer}`, or either under `answers`.

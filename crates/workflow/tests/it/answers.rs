@@ -101,6 +101,8 @@ fn a_quorum_takes_as_many_as_it_names() {
     }
     let twice = rig.try_resolve("gate", json!("accept"), "ada").unwrap_err();
     assert_eq!(twice.code(), "validation_error");
+    let token = rig.try_resolve("gate", json!("accept"), "token:ada").unwrap_err();
+    assert_eq!(token.code(), "validation_error", "whom somebody's token votes for has voted");
     rig.try_resolve("gate", json!("reject"), "cyd").unwrap();
     assert_eq!(rig.snapshot().status, Status::WaitingApproval, "one of three is no majority");
     rig.try_resolve("gate", json!("accept"), "dee").unwrap();

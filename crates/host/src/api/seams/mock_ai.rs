@@ -24,7 +24,7 @@ pub(in crate::api) const MOCK_AI: Route = Route {
     paths: &["/v1/host/sample/test/mock-ai/program"],
     access: Access::Key(Scope::RunsCreate),
     summary: "Has the model of a node say something, one answer each time it is asked.",
-    takes: Some("Any"),
+    takes: Some("ModelProgram"),
     gives: &[(200, None)],
     query: &[],
     is_served: has_seams,
