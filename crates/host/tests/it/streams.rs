@@ -122,13 +122,11 @@ async fn readers_of_a_live_run_are_told_the_same_wherever_they_begin() {
     assert_eq!(whole.last().unwrap().event, "run.completed");
 }
 
-#[tokio::test]
-async fn many_readers_of_a_long_run_miss_nothing() {
-    let face = Face::new().await;
+/// Registers a gate, and behind it a row of nodes that do nothing: all their events come in one step.
+async fn register_row(face: &Face, name: &str, ids: impl Iterator<Item = String>) {
     let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
     let mut before = "gate".to_owned();
-    for n in 0..300 {
-        let id = format!("n{n}");
+    for (n, id) in ids.enumerate() {
         let mut node = definition["nodes"][0].clone();
         (node["id"], node["typeId"], node["config"]) = (json!(id), json!("core.noop"), json!({}));
         definition["nodes"].as_array_mut().unwrap().push(node);
@@ -136,8 +134,14 @@ async fn many_readers_of_a_long_run_miss_nothing() {
         definition["edges"].as_array_mut().unwrap().push(edge);
         before = id;
     }
-    definition["id"] = json!("long");
+    definition["id"] = json!(name);
     assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+}
+
+#[tokio::test]
+async fn many_readers_of_a_long_run_miss_nothing() {
+    let face = Face::new().await;
+    register_row(&face, "long", (0..300).map(|n| format!("n{n}"))).await;
     let run = face.begin("long").await;
     face.to_wait(&run).await;
     let mut open_ones = Vec::new();
@@ -159,19 +163,7 @@ async fn many_readers_of_a_long_run_miss_nothing() {
 #[tokio::test]
 async fn readers_that_are_left_behind_miss_nothing() {
     let face = Face::new().await;
-    let mut definition = face.get("/v1/workflows/conformance-approval").await.json;
-    let mut before = "gate".to_owned();
-    for n in 0..990 {
-        let id = format!("{n:0>127}");
-        let mut node = definition["nodes"][0].clone();
-        (node["id"], node["typeId"], node["config"]) = (json!(id), json!("core.noop"), json!({}));
-        definition["nodes"].as_array_mut().unwrap().push(node);
-        let edge = json!({"id": format!("e{n}"), "sourceNodeId": before, "targetNodeId": id});
-        definition["edges"].as_array_mut().unwrap().push(edge);
-        before = id;
-    }
-    definition["id"] = json!("heavy");
-    assert_eq!(face.post("/v1/workflows", &definition).await.status, 201);
+    register_row(&face, "heavy", (0..990).map(|n| format!("{n:0>127}"))).await;
     let run = face.begin("heavy").await;
     face.to_wait(&run).await;
     let mut open_ones = Vec::new();
