@@ -56,6 +56,11 @@ impl Limits {
 /// the name of those who watch it.
 pub const OWN_SECRETS: [&str; 2] = ["PROBITY_API_KEY", "PROBITY_TOKEN_SECRET"];
 
+/// Files that a CI job takes outputs, variables, paths and its summary from. No child inherits them: with
+/// one of them a delegate could write what the job believes, the verdict included.
+pub const CI_FILES: [&str; 5] =
+    ["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
+
 /// One command to run.
 #[derive(Debug, Clone)]
 pub struct Spawn {
@@ -137,7 +142,7 @@ impl Spawn {
     }
 
     /// Passes the caller's whole environment on, the user's secrets included, but for
-    /// [`OWN_SECRETS`]. For delegates, which need the user's credentials; not for checks.
+    /// [`OWN_SECRETS`] and [`CI_FILES`]. For delegates, which need the user's credentials; not for checks.
     #[must_use]
     pub const fn inherit_env(mut self) -> Self {
         self.inherit_env = true;
@@ -264,7 +269,7 @@ impl Spawn {
             let kept = CLEAN_ENV.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
             command.envs(kept);
         }
-        for name in OWN_SECRETS {
+        for name in OWN_SECRETS.into_iter().chain(CI_FILES) {
             command.env_remove(name);
         }
         command.envs(&self.env);

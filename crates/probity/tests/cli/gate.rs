@@ -238,3 +238,27 @@ fn a_delegate_has_the_users_environment_without_the_keys_of_the_server() {
     let seen = world.read("seen.txt");
     assert!(seen.contains("OF_THE_USER=kept") && !seen.contains("canary"), "{seen}");
 }
+
+/// With one of these files a delegate could tell the job that its work was verified.
+#[test]
+fn a_delegate_cannot_write_what_a_ci_job_believes() {
+    const FILES: [&str; 5] =
+        ["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
+    let world = World::new();
+    let line = "for file in \"$GITHUB_ENV\" \"$GITHUB_OUTPUT\" \"$GITHUB_PATH\" \"$GITHUB_STATE\" \
+                \"$GITHUB_STEP_SUMMARY\"; do [ -z \"$file\" ] || echo forged >> \"$file\"; done; \
+                env > seen.txt; echo hello > out.txt";
+    let args = ["run", "write hello to out.txt", "--expect", CREATED, "--", "sh", "-c", line];
+    let mut command = world.command(args);
+    for name in FILES {
+        world.write(name, "");
+        command.env(name, world.at(name));
+    }
+    let ran: Ran = command.env("GITHUB_ACTIONS", "true").output().unwrap().into();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for name in FILES {
+        assert_eq!(world.read(name), "", "{name}");
+    }
+    let seen = world.read("seen.txt");
+    assert!(seen.contains("GITHUB_ACTIONS=true"), "{seen}");
+}
