@@ -7,11 +7,12 @@ use probity_audit::{DriftSignal, EpisodeAuditor, EpisodeReport, SealedEpisode};
 use probity_core::{Answer, Code, Entry, Event, RunId, Terms};
 use probity_engine::EngineError;
 use probity_policy::{Compiled, Decision, Envelope, Pack, PolicyFindings, compile};
+use probity_record::blob_digest;
 use probity_store::Store;
 use serde::Deserialize;
 
 use crate::prepare::{decision, issued_pack, method_ids, ready_steps};
-use crate::recorded::{Recorded, content};
+use crate::recorded::{Recorded, RecordedBytes, content};
 use crate::{PrepareError, Request};
 
 /// A sealed run that made a decision.
@@ -86,14 +87,19 @@ impl RunEpisode {
     /// # Errors
     /// [`EpisodeError`]: the run is not sealed, made no decision, or is damaged.
     pub async fn read(store: &dyn Store, run: &RunId) -> Result<Self, EpisodeError> {
-        let Recorded { log, request, .. } = Recorded::read(store, run).await?;
-        let terms =
-            terms(&log.entries).ok_or_else(|| EpisodeError::NoDecision { run: run.clone() });
-        let terms = terms?.clone();
-        if log.seal.is_none() {
+        let recorded = RecordedBytes::read(store, run).await?;
+        let missing = || EpisodeError::NoDecision { run: run.clone() };
+        // Before the request is looked at: what a critic was asked is none that a file could hold.
+        let terms = terms(&recorded.log.entries).ok_or_else(missing)?.clone();
+        if recorded.log.seal.is_none() {
             return Err(EpisodeError::NotSealed { run: run.clone() });
         }
-        let missing = || EpisodeError::NoDecision { run: run.clone() };
+        let unread = EngineError::Content {
+            what: "request",
+            digest: blob_digest(&recorded.bytes),
+            detail: "it is not that of a delegation".to_owned(),
+        };
+        let Recorded { log, request, .. } = recorded.into_delegation().ok_or(unread)?;
         let class = request.decision_class().ok_or_else(missing)?;
         let decision = decision(&request, &class)?;
         let envelope = request.envelope.clone().ok_or_else(missing)?;

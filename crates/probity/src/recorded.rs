@@ -1,10 +1,12 @@
 //! What the store holds of a run: its records, and the request that it was opened with.
 
+use probity_conductor::Job;
 use probity_core::{Digest, Event, RunId};
 use probity_engine::{EngineError, read_blob};
 use probity_record::{RunRecords, read_records};
 use probity_store::{Store, limits, read_run};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::Request;
 
@@ -48,6 +50,23 @@ impl RecordedBytes {
         let log = read_records(&read_run(store, run).await?)?;
         let bytes = read_blob(store, request_of(&log, run)?).await?;
         Ok(Self { log, bytes })
+    }
+
+    /// The delegation that it was opened with, by itself or as the job of a workflow run's node; none for
+    /// a critic's look at what somebody else left.
+    pub(crate) fn into_delegation(self) -> Option<Recorded> {
+        let Self { log, bytes } = self;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
+        let is_job = value.as_object().is_some_and(|members| members.contains_key("job"));
+        let request = match is_job {
+            false => value,
+            true => match serde_json::from_value(value).ok()? {
+                Job::Delegate { request } => request,
+                Job::Verify { .. } => return None,
+            },
+        };
+        let request = serde_json::from_value(request).ok()?;
+        Some(Recorded { log, request, bytes })
     }
 }
 

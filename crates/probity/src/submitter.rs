@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use probity_conductor::Job;
 use probity_core::RunId;
 use probity_host::{Failure, Reason, Submission, Submitter};
 use probity_store::Store;
@@ -16,7 +15,7 @@ use crate::own_store::leave_out;
 use crate::prepare::{Keys, prepare_keyed};
 use crate::project::applied;
 use crate::recorded::RecordedBytes;
-use crate::{PrepareError, Prepared, ProjectError, Recorded, Request, RootError, WorkspaceRoots};
+use crate::{PrepareError, Prepared, ProjectError, Request, RootError, WorkspaceRoots};
 
 /// Keys of a request that are not a caller's to say: whoever takes the request sets them.
 const NOT_THE_CALLERS: [&str; 2] = ["project", "callers_hooks"];
@@ -71,7 +70,7 @@ impl Submitter for WireSubmitter {
     async fn is_stale(&self, run: &RunId) -> Result<Option<bool>, Failure> {
         let unseen = || Failure::new(Reason::Unavailable, "the workspace cannot be looked at now");
         let recorded = RecordedBytes::read(self.store.as_ref(), run).await?;
-        let Some(recorded) = delegated(recorded) else { return Ok(None) };
+        let Some(recorded) = recorded.into_delegation() else { return Ok(None) };
         let Some(workspace) = recorded.request.workspace.clone() else { return Ok(None) };
         if !workspace.exists() {
             // A folder of this host that is gone is a change; one that was never here says nothing.
@@ -86,22 +85,6 @@ impl Submitter for WireSubmitter {
             State::NotVerified => None,
         })
     }
-}
-
-/// The delegation that a run was opened with; none for a critic's look, which has no workspace.
-fn delegated(recorded: RecordedBytes) -> Option<Recorded> {
-    let RecordedBytes { log, bytes } = recorded;
-    let value: Value = serde_json::from_slice(&bytes).ok()?;
-    let is_job = value.as_object().is_some_and(|members| members.contains_key("job"));
-    let request = match is_job {
-        false => value,
-        true => match serde_json::from_value(value).ok()? {
-            Job::Delegate { request } => request,
-            Job::Verify { .. } => return None,
-        },
-    };
-    let request = serde_json::from_value(request).ok()?;
-    Some(Recorded { log, request, bytes })
 }
 
 impl Shared {

@@ -4,6 +4,7 @@ mod counted;
 mod episode;
 mod feed;
 mod find;
+mod kept;
 mod kind;
 mod proof;
 mod rule;

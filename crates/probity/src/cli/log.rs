@@ -2,6 +2,7 @@
 
 mod answer;
 mod index;
+mod kept;
 mod list;
 mod tail;
 mod waiver;
@@ -20,6 +21,7 @@ pub(super) use list::timestamp;
 pub(super) use workflow::{event_line, show as show_workflow};
 
 use super::args::{LogArgs, LogCommand, StoreArgs};
+use super::kept_list::KeptList;
 use super::present::{self, Asked, Beside, Reader, StoppedBy};
 use super::run::{recorded, store_url};
 use super::workflow_log::{WorkflowLog, is_of_workflow};
@@ -164,6 +166,10 @@ async fn show(
     let run = resolve_run(store, text).await?;
     if let Some(log) = waiver::find(store, &run).await? {
         return waiver::show(store, &log, json).await;
+    }
+    let first = store.read(&run, 0, 1).await.map_err(EngineError::from)?;
+    if let Some(list) = first.first().and_then(|line| KeptList::parse(line)) {
+        return kept::show(store, &list, json).await;
     }
     if let Some(log) = WorkflowLog::find(store, &run).await? {
         return workflow::show(&log, json);

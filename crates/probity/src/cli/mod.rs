@@ -19,6 +19,7 @@ mod export;
 mod fresh_file;
 mod hook;
 mod init;
+mod kept_list;
 mod log;
 mod mcp;
 mod post;

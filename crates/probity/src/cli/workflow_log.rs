@@ -123,7 +123,8 @@ impl Chained {
         Ok(WorkflowLog { run: self.run, head: self.head, steps })
     }
 
-    async fn fetch(&mut self, store: &dyn Store) -> Result<(), EngineError> {
+    /// Puts the steps in that stand beside it, as far as the store has them.
+    pub(super) async fn fetch(&mut self, store: &dyn Store) -> Result<(), EngineError> {
         let max_bytes = u64::try_from(limits::MAX_BLOB_BYTES).unwrap_or(u64::MAX);
         for step in &mut self.steps {
             if let StepText::Blob(digest) = step

@@ -147,7 +147,77 @@ fn a_dispatch_is_checked_by_a_script_before_anything_is_taken_over() {
             event["type"] == "agent.verified" && event.to_string().contains(task)
         }));
     }
+    // What the critic was asked is proved as every run is, though no request file says the like.
+    let looks = host.get("/api/v1/delegations?delegate=critic").json();
+    let looks = looks["delegations"].as_array().unwrap();
+    assert!(looks.len() >= 2, "{looks:?}");
+    for look in looks {
+        let run = look["runId"].as_str().unwrap();
+        proved(&world, &host, run);
+    }
     host.end();
+}
+
+/// The bundle of a run, of the host and of the command, holds.
+fn proved(world: &World, host: &Host, run: &str) {
+    let bundle = host.get(&format!("/api/v1/delegations/{run}/bundle"));
+    assert_eq!(bundle.status, 200, "{bundle:?}");
+    world.write("down.probity", &bundle.body);
+    let audited = world.probity(["audit", "down.probity"]);
+    assert!(audited.stdout.starts_with("VALID"), "{audited:?}");
+    let file = format!("{run}.probity");
+    let exported =
+        world.probity(["export", run, "--bundle", file.as_str(), "--store", &store(world)]);
+    assert_eq!(exported.code, 0, "{exported:?}");
+    assert_eq!(world.read(&file), bundle.body, "byte for byte");
+}
+
+#[test]
+fn what_a_host_keeps_is_named_and_proved_and_is_no_run() {
+    let world = World::new();
+    register(&world, "greet", &delegation(&world, "greet", &HONEST));
+    let host = serve(&world, &["--allow-private", "127.0.0.1"]);
+    let definition = json!({"id": "own", "name": "Own", "version": "1", "edges": [],
+        "nodes": [{"id": "a", "typeId": "core.noop", "name": "A"}], "variables": [],
+        "metadata": {"long": "x".repeat(70_000)}});
+    assert_eq!(host.post("/v1/workflows", &definition.to_string()).status, 201);
+    let hook = host.post("/v1/webhooks", r#"{"url": "http://127.0.0.1:9/", "secret": "hush-hush"}"#);
+    assert_eq!(hook.status, 201, "{hook:?}");
+    let begin = r#"{"workflowId": "greet", "scopeId": "room"}"#;
+    let begun = host.ask("POST", "/v1/runs", &["X-Dedup: enforce"], begin);
+    assert_eq!(begun.status, 201, "{begun:?}");
+    let run = begun.json()["runId"].as_str().unwrap().to_owned();
+    host.events(&run, None);
+    let works = host.get("/api/v1/delegations").json();
+    proved(&world, &host, works["delegations"][0]["runId"].as_str().unwrap());
+    host.end();
+    let url = store(&world);
+    let ask = |args: &[&str]| world.probity(args.iter().chain(&["--store", &url]));
+    let listed = ask(&["log", "list", "--json"]).json();
+    let lists = listed.as_array().unwrap().iter().filter(|it| it["kind"] == "list");
+    let mut held = Vec::new();
+    for list in lists {
+        held.push(list["holds"].as_str().unwrap());
+        let name = list["run_id"].as_str().unwrap();
+        let shown = ask(&["log", "show", name]);
+        assert!(shown.code == 0 && shown.stdout.starts_with("LIST · "), "{shown:?}");
+        assert!(!shown.stdout.contains("127.0.0.1"), "{shown:?}");
+        let json = ask(&["log", "show", name, "--json"]).json();
+        assert_eq!((&json["kind"], json["entries"].as_array().unwrap().len()), (&"list".into(), 1));
+        let audited = ask(&["audit", name]);
+        assert_eq!(audited.code, 0, "{audited:?}");
+        let exported = ask(&["log", "export", name]);
+        world.write("list.jsonl", &exported.stdout.replacen("\"seq\":0", "\"seq\":1", 1));
+        assert_ne!(world.probity(["audit", "list.jsonl"]).code, 0, "another one");
+    }
+    held.sort_unstable();
+    assert_eq!(held, ["definitions", "scopes", "webhooks"]);
+    let table = ask(&["log", "list"]);
+    assert!(table.stdout.contains("of webhooks that a host keeps"), "{table:?}");
+    assert!(!table.stdout.contains("not finished"), "{table:?}");
+    assert_eq!(ask(&["log", "index", "runs.index"]).code, 0);
+    let indexed = world.probity(["log", "list", "--index", "runs.index", "--json"]);
+    assert!(!indexed.stdout.contains("damaged"), "{indexed:?}");
 }
 
 #[test]

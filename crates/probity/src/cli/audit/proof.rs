@@ -14,12 +14,14 @@ use probity_report::VerificationReport;
 use probity_store::Store;
 use tokio::runtime::Handle;
 
+use super::kept;
 use super::rule::{self, unread};
 use super::waiver::{self, Beside};
 use super::work::unread_bytes;
 use super::workflow;
 use crate::cli::CliError;
 use crate::cli::args::AuditArgs;
+use crate::cli::kept_list::KeptList;
 use crate::cli::source::{read_bytes, read_text};
 use crate::cli::waiver_log::WaiverLog;
 use crate::cli::workflow_log::{self, chained};
@@ -85,6 +87,9 @@ impl Proof {
                     let records: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
                     return self.paged(waiver::audit(&records, &waiver, None, None, source));
                 }
+                if let Some(list) = lines.first().and_then(|line| KeptList::parse(line)) {
+                    return self.paged(kept::audit(&log, &list, chained(&lines), source, true));
+                }
                 match lines.first().is_some_and(|line| workflow::is_first(line)) {
                     true => self.workflow(&log, chained(&lines), source, true),
                     false => self.told(&log, source, &NoContent, policy),
@@ -109,6 +114,9 @@ impl Proof {
             Ok(Some(found)) => {
                 let mut log = found.records.join(&b'\n');
                 log.push(b'\n');
+                if let Some(list) = found.records.first().and_then(|line| KeptList::parse(line)) {
+                    return self.paged(kept::audit(&log, &list, found.chained, source, false));
+                }
                 return self.workflow(&log, found.chained, source, false);
             }
             Err(error) => {

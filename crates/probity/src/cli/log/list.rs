@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::cli::CliError;
+use crate::cli::kept_list::KeptList;
 use crate::cli::present::{self, Style, Tone};
 use crate::cli::waiver_log::WaiverLog;
 use crate::cli::workflow_log::{end_of, is_of_workflow, step_of, workflow_of};
@@ -24,7 +25,7 @@ const MAX_REQUEST_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Debug, Serialize)]
 struct Listed {
     run_id: RunId,
-    /// `delegation`, `workflow` or `waiver`.
+    /// `delegation`, `workflow`, `waiver` or `list`.
     kind: &'static str,
     /// RFC 3339, UTC.
     created_at: String,
@@ -40,6 +41,9 @@ struct Listed {
     /// The run that somebody answers for.
     #[serde(skip_serializing_if = "Option::is_none")]
     waives: Option<RunId>,
+    /// What a list holds that a host keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<&'static str>,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
@@ -87,35 +91,36 @@ pub(super) async fn list(store: &dyn Store, limit: usize, json: bool) -> Result<
 async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliError> {
     let RunSummary { run, state, created_at_ms, .. } = summary;
     let first = record(store, &run, 0).await?;
+    let bare = |run_id| Listed {
+        run_id,
+        kind: "delegation",
+        created_at: timestamp(created_at_ms),
+        outcome: None,
+        sealed: state.sealed,
+        records: state.len,
+        task: None,
+        workflow: None,
+        waives: None,
+        holds: None,
+        status: None,
+    };
     if let Some(waiver) = first.as_ref().and_then(|line| WaiverLog::parse(line)) {
-        return Ok(Listed {
-            run_id: run,
-            kind: "waiver",
-            created_at: timestamp(created_at_ms),
-            outcome: None,
-            sealed: state.sealed,
-            records: state.len,
-            task: None,
-            workflow: None,
-            waives: Some(waiver.step.run),
-            status: Some("waiver"),
-        });
+        let (kind, waives) = ("waiver", Some(waiver.step.run));
+        return Ok(Listed { kind, waives, status: Some(kind), ..bare(run) });
+    }
+    if let Some(list) = first.as_ref().and_then(|line| KeptList::parse(line)) {
+        let (kind, holds) = ("list", Some(list.holds));
+        return Ok(Listed { kind, holds, status: Some(kind), ..bare(run) });
     }
     if let Some(first) = first.as_ref().filter(|line| is_of_workflow(line)) {
         let last = record(store, &run, state.len.saturating_sub(1)).await?.unwrap_or_default();
         let last = step_of(store, &last).await;
         let begun = step_of(store, first).await;
         return Ok(Listed {
-            run_id: run,
             kind: "workflow",
-            created_at: timestamp(created_at_ms),
-            outcome: None,
-            sealed: state.sealed,
-            records: state.len,
-            task: None,
             workflow: begun.as_ref().and_then(workflow_of).map(str::to_owned),
-            waives: None,
             status: last.and_then(|step| step.entries.last().and_then(end_of)),
+            ..bare(run)
         });
     }
     let outcome = match last_event(store, &run, state.len).await? {
@@ -123,18 +128,7 @@ async fn listed(store: &dyn Store, summary: RunSummary) -> Result<Listed, CliErr
         Some(Event::Escalated { .. } | Event::CheckAwaits { .. }) => Some(Outcome::Escalated),
         _ => None,
     };
-    Ok(Listed {
-        task: task(store, first.as_deref()).await,
-        run_id: run,
-        kind: "delegation",
-        workflow: None,
-        waives: None,
-        status: None,
-        created_at: timestamp(created_at_ms),
-        outcome,
-        sealed: state.sealed,
-        records: state.len,
-    })
+    Ok(Listed { task: task(store, first.as_deref()).await, outcome, ..bare(run) })
 }
 
 /// The event of the last record. `None` where it cannot be read: a list names damaged runs too.
@@ -168,16 +162,18 @@ fn table(runs: &[Listed], style: Style) -> String {
             (Some(Outcome::Verified), _) => ("verified", Tone::Good),
             (Some(outcome), _) => (outcome.as_str(), Tone::Bad),
             (None, Some("waiver")) => ("waiver", Tone::Warn),
+            (None, Some("list")) => ("list", Tone::Dim),
             (None, Some("completed")) => ("completed", Tone::Good),
             (None, Some(status)) => (status, Tone::Bad),
             (None, None) => ("not finished", Tone::Warn),
         };
         let word = style.paint(tone, &format!("{word:15}"));
         let id = run.run_id.as_str();
-        let task = match (&run.workflow, &run.waives) {
-            (Some(workflow), _) => short(&format!("workflow {workflow}")),
-            (None, Some(waived)) => format!("of run {waived}"),
-            (None, None) => short(run.task.as_deref().unwrap_or_default()),
+        let task = match (&run.workflow, &run.waives, run.holds) {
+            (Some(workflow), ..) => short(&format!("workflow {workflow}")),
+            (None, Some(waived), _) => format!("of run {waived}"),
+            (None, None, Some(holds)) => format!("of {holds} that a host keeps"),
+            (None, None, None) => short(run.task.as_deref().unwrap_or_default()),
         };
         let row = format!("{id:id_width$}  {}  {word}  {task}", run.created_at);
         let _ = writeln!(text, "{}", row.trim_end());

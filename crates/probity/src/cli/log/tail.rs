@@ -10,6 +10,7 @@ use probity_store::Store;
 use super::resolve_run;
 use super::workflow::event_line;
 use crate::cli::CliError;
+use crate::cli::kept_list::KeptList;
 use crate::cli::present::{self, Reader};
 use crate::cli::progress::{awaited, decided, said};
 use crate::cli::waiver_log::WaiverLog;
@@ -58,6 +59,9 @@ async fn step(store: &dyn Store, record: &[u8]) -> Result<Reader, CliError> {
         None => match WaiverLog::parse(record) {
             Some(waiver) => {
                 present::print(format!("a waiver of run {}\n", waiver.step.run).as_bytes())
+            }
+            None if KeptList::parse(record).is_some() => {
+                present::print(b"an entry of a list that a host keeps\n")
             }
             None => present::print(b"a step that cannot be read\n"),
         },
