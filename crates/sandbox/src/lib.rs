@@ -35,6 +35,6 @@ pub use child::{Child, ChildStdin, ChildStdout};
 pub use helper::exec_main;
 pub use launcher::{Containment, Launcher};
 pub use spawn::{
-    CI_FILES, CLEAN_ENV, DEFAULT_LINGER, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TIMEOUT, Ended, Finished,
-    Limits, MAX_STDIN_BYTES, MAX_TIMEOUT, OWN_SECRETS, SandboxError, Spawn, Status,
+    CI_FILES, CLEAN_ENV, DEFAULT_LINGER, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_TIMEOUT, Ended,
+    Finished, Limits, MAX_STDIN_BYTES, MAX_TIMEOUT, OWN_SECRETS, SandboxError, Spawn, Status,
 };
