@@ -23,8 +23,10 @@ pub(crate) const DIGEST_KEY: &str = "probity.requestDigest";
 const REPLAYED: HeaderName = HeaderName::from_static("openwop-idempotent-replay");
 /// The operation whose key names a run.
 pub(crate) const CREATE: &str = "createRun";
-/// Answers that are kept.
-const MAX_KEPT: usize = 4_096;
+/// Answers that are kept of one tenant: nobody's many requests let go of another one's.
+const MAX_KEPT: usize = 1_024;
+/// Bytes of theirs.
+const MAX_TENANT_BYTES: usize = 16 * 1024 * 1024;
 /// The largest answer that is kept, in bytes.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 /// How long, in milliseconds.
@@ -34,15 +36,17 @@ const MAX_KEY_CHARS: usize = 255;
 
 type Name = [u8; 32];
 
-/// Answers that were given.
+/// Answers that were given, by tenant.
 #[derive(Default)]
-pub(crate) struct Answered(Mutex<Table>);
+pub(crate) struct Answered(Mutex<HashMap<String, Table>>);
 
 #[derive(Default)]
 struct Table {
     slots: HashMap<Name, Slot>,
     /// In the order of arrival: the oldest goes first.
     order: VecDeque<Name>,
+    /// Of the answers that are kept.
+    bytes: usize,
 }
 
 struct Slot {
@@ -70,11 +74,11 @@ pub(crate) async fn once(route: &'static Route, call: Call) -> Result<Response, 
     let endpoint = format!("{} {:?}", call.route, call.params);
     let name = hashed(&[tenant.as_bytes(), endpoint.as_bytes(), key.as_bytes()]);
     let digest = body_digest(&call);
-    if let Some(kept) = host.answered.begin(name, digest, host.now_ms())? {
+    if let Some(kept) = host.answered.begin(&tenant, name, digest, host.now_ms())? {
         return Ok(kept.replay());
     }
     // Whatever becomes of the handler, the key is free again or has its answer.
-    let mut open = Open { answered: &host.answered, name, kept: None };
+    let mut open = Open { answered: &host.answered, tenant: &tenant, name, kept: None };
     let response = match (route.handler)(call).await {
         Ok(response) => response,
         Err(failure) => failure.into_response(),
@@ -146,8 +150,15 @@ fn hashed(parts: &[&[u8]]) -> Name {
 
 impl Answered {
     /// The answer that was given under that name; without one, it is to be worked out now.
-    fn begin(&self, name: Name, digest: Name, now_ms: u64) -> Result<Option<Kept>, Failure> {
-        let mut table = self.table();
+    fn begin(
+        &self,
+        tenant: &str,
+        name: Name,
+        digest: Name,
+        now_ms: u64,
+    ) -> Result<Option<Kept>, Failure> {
+        let mut tables = self.tables();
+        let table = tables.entry(tenant.to_owned()).or_default();
         table.forget(now_ms);
         if let Some(slot) = table.slots.get(&name) {
             if slot.digest != digest {
@@ -162,11 +173,13 @@ impl Answered {
         Ok(None)
     }
 
-    fn end(&self, name: Name, kept: Option<Kept>) {
-        let mut table = self.table();
+    fn end(&self, tenant: &str, name: Name, kept: Option<Kept>) {
+        let mut tables = self.tables();
+        let table = tables.entry(tenant.to_owned()).or_default();
         match kept {
             Some(kept) => {
                 if let Some(slot) = table.slots.get_mut(&name) {
+                    table.bytes = table.bytes.saturating_add(kept.body.len());
                     slot.kept = Some(kept);
                 }
             }
@@ -177,7 +190,7 @@ impl Answered {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn tables(&self) -> MutexGuard<'_, HashMap<String, Table>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,14 +199,15 @@ impl Table {
     /// Lets go of what is too old, and of the oldest where there are too many. What is worked on stays.
     fn forget(&mut self, now_ms: u64) {
         while let Some(name) = self.order.front().copied() {
-            let is_full = self.order.len() >= MAX_KEPT;
+            let is_full = self.order.len() >= MAX_KEPT || self.bytes >= MAX_TENANT_BYTES;
             let is_over = self.slots.get(&name).is_none_or(|slot| {
                 slot.kept.is_some() && (is_full || now_ms.saturating_sub(slot.at_ms) > KEPT_MS)
             });
             if !is_over {
                 return;
             }
-            self.slots.remove(&name);
+            let kept = self.slots.remove(&name).and_then(|slot| slot.kept);
+            self.bytes = self.bytes.saturating_sub(kept.map_or(0, |kept| kept.body.len()));
             self.order.pop_front();
         }
     }
@@ -202,13 +216,14 @@ impl Table {
 /// A key that is being worked on.
 struct Open<'a> {
     answered: &'a Answered,
+    tenant: &'a str,
     name: Name,
     kept: Option<Kept>,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.answered.end(self.name, self.kept.take());
+        self.answered.end(self.tenant, self.name, self.kept.take());
     }
 }
 

@@ -223,7 +223,9 @@ impl Feed {
         match (theirs, mine) {
             (
                 Effect::StartChild { workflow, inputs, node, .. },
-                Effect::StartChild { workflow: my_workflow, inputs: my_inputs, node: my_node, .. },
+                Effect::StartChild {
+                    workflow: my_workflow, inputs: my_inputs, node: my_node, ..
+                },
             ) => {
                 (workflow, node) == (my_workflow, my_node)
                     && self.are_same_members(inputs, my_inputs)

@@ -10,9 +10,7 @@ use probity_workflow::{Entry, Event, Judgement, Origin, Status};
 use serde_json::{Map, json};
 
 use crate::cast::Part;
-use crate::rig::{
-    Rig, assert_sound, cancel, id, kinds, resolve, start, timeless, to_end, to_wait,
-};
+use crate::rig::{Rig, assert_sound, cancel, id, kinds, resolve, start, timeless, to_end, to_wait};
 
 fn replay() -> Fork {
     Fork { from_sequence: None, is_replay: true, inputs: Map::new(), terms: None }
@@ -160,7 +158,8 @@ async fn a_branch_takes_no_verdict_on_what_was_asked_otherwise() {
     let inputs = Map::from_iter([("task".to_owned(), json!("delete"))]);
     let asked = rig.cast.begun().len();
     for from in [None, Some(verified + 1)] {
-        let fork = Fork { from_sequence: from, is_replay: false, inputs: inputs.clone(), terms: None };
+        let fork =
+            Fork { from_sequence: from, is_replay: false, inputs: inputs.clone(), terms: None };
         let error = conductor.fork(&id("wf-1"), id("wf-2"), fork).await.unwrap_err();
         assert_eq!(error.code(), "fork_differs");
         assert_eq!(conductor.snapshot(&id("wf-2")).await.unwrap(), None);

@@ -45,6 +45,31 @@ async fn another_body_under_a_key_is_refused_and_another_tenant_has_keys_of_its_
 }
 
 #[tokio::test]
+async fn one_tenants_requests_let_go_of_no_other_tenants_answers() {
+    let face = Face::new().await;
+    let mut definition = face.get("/v1/workflows/conformance-noop").await.json;
+    definition["id"] = json!("mine");
+    let register = |bearer: &str, key: String| {
+        let request = face.bare(Method::POST, "/v1/workflows").bearer_auth(bearer);
+        done(request.header("idempotency-key", key).body(definition.to_string()))
+    };
+    let first = register(KEY, "k".to_owned()).await;
+    assert_eq!(first.status, 201, "{}", first.json);
+    let cancel = |n: usize| {
+        let path = "/v1/runs:bulk-cancel";
+        let request = face.bare(Method::POST, path).bearer_auth(OTHER);
+        let request = request.header("idempotency-key", format!("k{n}"));
+        done(request.body(r#"{"runIds": ["nobody"]}"#))
+    };
+    for n in 0..4_200 {
+        assert_eq!(cancel(n).await.status, 200);
+    }
+    assert!(!cancel(0).await.headers.contains_key("openwop-idempotent-replay"), "its own, it does");
+    let again = register(KEY, "k".to_owned()).await;
+    assert_eq!(again.headers["openwop-idempotent-replay"], "true");
+}
+
+#[tokio::test]
 async fn ten_identical_creates_at_once_begin_one_run() {
     let face = Arc::new(Face::new().await);
     let mut asked = tokio::task::JoinSet::new();

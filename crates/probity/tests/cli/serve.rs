@@ -181,7 +181,8 @@ fn what_a_host_keeps_is_named_and_proved_and_is_no_run() {
         "nodes": [{"id": "a", "typeId": "core.noop", "name": "A"}], "variables": [],
         "metadata": {"long": "x".repeat(70_000)}});
     assert_eq!(host.post("/v1/workflows", &definition.to_string()).status, 201);
-    let hook = host.post("/v1/webhooks", r#"{"url": "http://127.0.0.1:9/", "secret": "hush-hush"}"#);
+    let hook =
+        host.post("/v1/webhooks", r#"{"url": "http://127.0.0.1:9/", "secret": "hush-hush"}"#);
     assert_eq!(hook.status, 201, "{hook:?}");
     let begin = r#"{"workflowId": "greet", "scopeId": "room"}"#;
     let begun = host.ask("POST", "/v1/runs", &["X-Dedup: enforce"], begin);

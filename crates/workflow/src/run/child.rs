@@ -129,6 +129,9 @@ impl Run {
         if policy == OnChildFailure::FailParent {
             return self.fail_node(at, failure);
         }
+        if !self.standing.contains_key(&(at, errand.worker.clone())) {
+            self.note_withheld(errand, "child_failed", "child-completed");
+        }
         let mut outputs = child_outputs(errand, status);
         let error = json!({"code": failure.code, "message": failure.message});
         outputs.insert("error".to_owned(), error);

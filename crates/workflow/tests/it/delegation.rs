@@ -101,7 +101,10 @@ fn what_a_hook_edited_afterwards_is_let_through_and_the_verdict_is_on_what_was_c
         let delivered = Some(json!({"sum": 4}));
         finish(&mut rig, DelegationEnd { delivered, is_edited, ..end("verified") });
         assert_eq!(told(&rig).2, ended);
-        assert_eq!(rig.variable("result"), if is_edited { json!({"sum": 4}) } else { json!("old") });
+        assert_eq!(
+            rig.variable("result"),
+            if is_edited { json!({"sum": 4}) } else { json!("old") }
+        );
         assert_eq!(verdict_on(&rig).as_deref(), Some(DIGEST));
     }
     // Where nobody says what was checked, there is no pass on what was made of it.

@@ -217,6 +217,18 @@ fn a_withheld_result_is_tried_again_asked_about_or_fails() {
 }
 
 #[test]
+fn absorbing_a_failed_child_is_no_success() {
+    for was_started in [true, false] {
+        let mut rig = Rig::new(&parent(json!({"onChildFailure": "absorb"}), None));
+        rig.fail_child(was_started);
+        let snapshot = rig.snapshot();
+        assert_eq!(snapshot.status, Status::Completed);
+        assert_eq!(snapshot.is_goal_satisfied, Some(false));
+        assert_eq!(snapshot.withheld[0].code.as_str(), "child_failed");
+    }
+}
+
+#[test]
 fn absorbing_a_withheld_result_is_no_success() {
     let config = json!({"onChildFailure": "absorb"});
     let mut rig = Rig::new(&parent(config, critic("give-up")));
