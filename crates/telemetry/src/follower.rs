@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use opentelemetry::trace::{SpanContext, SpanKind, TraceContextExt as _, TraceFlags, TraceState};
 use opentelemetry_sdk::trace::{SamplingDecision, ShouldSample as _, SpanData};
-use probity_core::{Entry, RunId};
+use probity_core::{Entry, Event, RunId};
 use probity_record::Record;
 use probity_store::Store;
 use tokio::sync::{mpsc, oneshot};
@@ -52,8 +52,9 @@ struct Followed {
     kind: String,
     is_sampled: bool,
     content: ContentReader,
-    /// The entry from which on it is told: what was before was told by somebody else.
-    begins_with: Option<Entry>,
+    /// Whether what comes next was done here. What another worker did is for that one to tell: it would
+    /// be counted twice.
+    is_own: bool,
     looked: u64,
 }
 
@@ -153,14 +154,16 @@ impl Follower {
     async fn read(&mut self, run: &RunId, mark: Mark) {
         let mut followed = match self.followed.remove(run) {
             Some(followed) => followed,
-            None => match self.begin(run, mark.first).await {
+            // Left, and nothing was done here since it was looked at last.
+            None if mark.first.is_none() => return,
+            None => match self.begin(run).await {
                 Some(followed) => followed,
                 None => return,
             },
         };
         self.looks = self.looks.saturating_add(1);
         followed.looked = self.looks;
-        if let Err(why) = self.read_tail(run, &mut followed).await {
+        if let Err(why) = self.read_tail(run, &mut followed, mark.first.as_ref()).await {
             self.shared.lost("run", 1, &why);
         }
         if mark.is_left {
@@ -174,7 +177,13 @@ impl Follower {
         }
     }
 
-    async fn read_tail(&mut self, run: &RunId, followed: &mut Followed) -> Result<(), String> {
+    /// Reads on to the end of the log. `first` is the first entry that was told of since the last look.
+    async fn read_tail(
+        &mut self,
+        run: &RunId,
+        followed: &mut Followed,
+        first: Option<&Entry>,
+    ) -> Result<(), String> {
         loop {
             let from = followed.projection.seq();
             let records = self.store.read(run, from, MAX_READ).await;
@@ -185,11 +194,12 @@ impl Follower {
             for line in records {
                 let record = Record::parse(&line).map_err(|error| error.to_string())?;
                 let entry = record.entry;
-                if followed.begins_with.as_ref() == Some(&entry) {
-                    followed.begins_with = None;
+                if let Event::LeaseTaken { worker, .. } = &entry.event {
+                    followed.is_own = self.shared.is_own(worker);
                 }
+                followed.is_own |= first == Some(&entry);
                 let signals = followed.projection.apply(&entry);
-                if followed.begins_with.is_none() {
+                if followed.is_own {
                     for signal in signals {
                         self.take(followed, signal).await;
                     }
@@ -198,9 +208,8 @@ impl Follower {
         }
     }
 
-    /// Begins to follow a run, from the entry on that was told of first.
-    async fn begin(&self, run: &RunId, first: Option<Entry>) -> Option<Followed> {
-        let first = first?;
+    /// Begins to follow a run.
+    async fn begin(&self, run: &RunId) -> Option<Followed> {
         let store = self.store.as_ref();
         let opened = match Opened::read(store, run).await {
             Ok(opened) => opened,
@@ -216,7 +225,7 @@ impl Follower {
             is_sampled: self.samples(&origin),
             projection: Projection::new(run.clone(), source, origin),
             content: ContentReader::default(),
-            begins_with: Some(first),
+            is_own: false,
             looked: 0,
         })
     }

@@ -1,11 +1,11 @@
 //! The handle: what a program starts, tells of its runs, and stops.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Place;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use probity_core::{Entry, RunId};
+use probity_core::{Entry, Event, RunId, WorkerId};
 use probity_engine::Watch;
 use probity_store::Store;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -17,6 +17,8 @@ use crate::{Metric, Point, Registry, TelemetryError, TelemetryOptions};
 
 /// The most runs that wait to be read at a time; what moves beyond them is lost and counted.
 const MAX_MARKED: usize = 4096;
+/// The most workers of one process.
+const MAX_WORKERS: usize = 64;
 /// The most flushes that wait at a time.
 const MAX_FLUSHES: usize = 4;
 
@@ -58,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) bell: Notify,
     marks: Mutex<BTreeMap<RunId, Mark>>,
+    /// Workers that drive runs here.
+    workers: Mutex<BTreeSet<WorkerId>>,
     account: Mutex<Account>,
 }
 
@@ -93,6 +97,7 @@ impl Telemetry {
             registry: Registry::default(),
             bell: Notify::new(),
             marks: Mutex::default(),
+            workers: Mutex::default(),
             account: Mutex::default(),
         });
         let (flushes, asked) = mpsc::channel(MAX_FLUSHES);
@@ -166,6 +171,12 @@ impl Watch for Together<'_> {
 
 impl Shared {
     fn moved(&self, run: &RunId, entry: &Entry) {
+        if let Event::LeaseTaken { worker, .. } = &entry.event {
+            let mut workers = self.workers();
+            if workers.len() < MAX_WORKERS {
+                workers.insert(worker.clone());
+            }
+        }
         self.mark(run, |mark| {
             mark.first.get_or_insert_with(|| entry.clone());
         });
@@ -187,6 +198,11 @@ impl Shared {
         self.bell.notify_one();
     }
 
+    /// Whether that worker drives runs here.
+    pub(crate) fn is_own(&self, worker: &WorkerId) -> bool {
+        self.workers().contains(worker)
+    }
+
     /// The runs that have moved.
     pub(crate) fn take_marks(&self) -> BTreeMap<RunId, Mark> {
         std::mem::take(&mut self.marks())
@@ -204,6 +220,10 @@ impl Shared {
 
     pub(crate) fn account(&self) -> MutexGuard<'_, Account> {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn workers(&self) -> MutexGuard<'_, BTreeSet<WorkerId>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn marks(&self) -> MutexGuard<'_, BTreeMap<RunId, Mark>> {

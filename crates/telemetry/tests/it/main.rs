@@ -20,3 +20,4 @@ mod rig;
 mod table;
 mod trace;
 mod trouble;
+mod workers;
