@@ -62,7 +62,6 @@ impl Index {
     /// process keeps it.
     pub fn open_alone(path: impl AsRef<Path>, source: &str) -> Result<Self, IndexError> {
         let path = path.as_ref().to_path_buf();
-        schema::create_private(&path);
         let mut connection = schema::open(&path)?;
         let prepare = || -> rusqlite::Result<()> {
             connection.busy_timeout(Duration::ZERO)?;

@@ -34,4 +34,4 @@ pub use query::{
     Filter, IndexedRun, MAX_KINDS, MAX_LISTED, MAX_PAGE, MAX_REFUSALS, MAX_WORDS, Page, Place,
     Refusal, Told, Wanted, Words,
 };
-pub use row::{mark_of, stage_word};
+pub use row::{mark_of, outcome_of, stage_word};

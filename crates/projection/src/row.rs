@@ -129,7 +129,7 @@ impl Rows {
             parent: machine.parent().cloned(),
             envelope: machine.terms().map(|terms| terms.envelope),
             stage: stage_word(stage),
-            outcome: stage.outcome().or_else(|| is_waiting(stage).then_some(Outcome::Escalated)),
+            outcome: outcome_of(stage),
             code: code.or_else(|| waits.filter(|_| is_waiting(stage))),
             waived: machine.ending().is_some_and(|ending| ending.waived),
             attempts: machine.attempts(),
@@ -251,6 +251,16 @@ async fn request(store: &dyn Store, digest: Digest) -> Result<Option<Vec<u8>>, I
         Ok(bytes) => Ok(bytes),
         Err(BlobError::Unavailable(fault)) => Err(ReadError::from(fault).into()),
         Err(_) => Ok(None),
+    }
+}
+
+/// How a run ended. What was decided counts once it is sealed; until then somebody has yet to finish.
+#[must_use]
+pub const fn outcome_of(stage: Stage) -> Option<Outcome> {
+    match stage {
+        Stage::Sealed { outcome } => Some(outcome),
+        _ if is_waiting(stage) => Some(Outcome::Escalated),
+        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::IndexError;
 /// `PRBX`: what tells an index from any other SQLite file.
 const APPLICATION_ID: i64 = 0x5052_4258;
 /// The tables that this build writes. An index of another number is filled anew.
-const SCHEMA: i64 = 2;
+const SCHEMA: i64 = 3;
 
 const TABLES: &str = "
     CREATE TABLE about (
@@ -104,12 +104,13 @@ const DROP: &str = "
 
 /// Opens a file to write, creating it where there is none.
 pub(crate) fn open(path: &Path) -> Result<Connection, IndexError> {
+    create_private(path);
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
 }
 
 /// Makes an empty file that nobody else reads, where there is none. Where it cannot be made, whoever opens
 /// it is told why.
-pub(crate) fn create_private(path: &Path) {
+fn create_private(path: &Path) {
     let mut create = std::fs::OpenOptions::new();
     create.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,10 +1,10 @@
 //! From the log of a run to what people read of it.
 
 use probity_core::{
-    CheckIndex, Delegation, Digest, Entry, Event, Finding, HookDecision, HookIndex, RunId, Stage,
+    CheckIndex, Delegation, Digest, Entry, Event, Finding, HookDecision, HookIndex, RunId,
 };
 use probity_engine::{EngineError, read_blob};
-use probity_projection::{delegate_of, stage_word};
+use probity_projection::{delegate_of, outcome_of, stage_word};
 use probity_record::{LineFault, Record, RunRecords, read_records};
 use probity_store::{Store, read_run};
 use serde::Deserialize;
@@ -62,10 +62,6 @@ fn assembled(
     is_cut: bool,
 ) -> Story {
     let stage = machine.stage();
-    let is_waiting = matches!(
-        stage,
-        Stage::Escalated { .. } | Stage::Awaiting { .. } | Stage::Parked { until_ms: None, .. }
-    );
     let red = log.entries.iter().filter_map(|entry| match &entry.event {
         Event::CheckRed { check, discrimination, .. } => Some((*check, *discrimination)),
         _ => None,
@@ -83,7 +79,7 @@ fn assembled(
         parent: machine.parent().cloned(),
         delegate,
         stage: stage_word(stage).to_owned(),
-        outcome: stage.outcome().or(is_waiting.then_some(probity_core::Outcome::Escalated)),
+        outcome: outcome_of(stage),
         code: ending.map(|ending| ending.code.clone()),
         waived: ending.is_some_and(|ending| ending.waived),
         is_sealed: log.seal.is_some(),

@@ -131,3 +131,46 @@ async fn a_damaged_log_is_a_row_that_says_so() {
     let runs = index.runs(&all()).unwrap();
     assert_eq!((runs[0].stage.as_str(), runs[0].code.as_deref()), ("damaged", Some("log_damaged")));
 }
+
+/// The decision and the seal are two records: between them whoever drove the run may have died.
+#[tokio::test]
+async fn what_was_decided_is_open_until_it_is_sealed() {
+    let store = MemoryStore::new();
+    let samples = samples();
+    let is_sealed = |line: &[u8]| String::from_utf8_lossy(line).contains("run.sealed");
+    let sealed: Vec<_> = samples
+        .iter()
+        .filter(|sample| sample.records.last().is_some_and(|line| is_sealed(line)))
+        .collect();
+    assert!(!sealed.is_empty());
+    for sample in &sealed {
+        append(&store, sample, sample.records.len() - 1).await;
+    }
+    let mut index = Index::in_memory("memory").unwrap();
+    index.update(&store).await.unwrap();
+    let runs = index.runs(&all()).unwrap();
+    assert!(runs.iter().any(|run| run.stage == "decided"));
+    for run in runs.iter().filter(|run| run.stage == "decided") {
+        assert_eq!((run.outcome.as_deref(), run.sealed), (None, false), "{run:?}");
+    }
+    for sample in &sealed {
+        append(&store, sample, sample.records.len()).await;
+    }
+    index.update(&store).await.unwrap();
+    let verified = Filter { outcome: Some(Outcome::Verified), ..all() };
+    assert!(!index.runs(&verified).unwrap().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_index_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["opened.db", "anew.db"] {
+        let path = folder.path().join(name);
+        let made = if name == "anew.db" { Index::open_anew } else { Index::open };
+        made(&path, "memory").map(drop).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}

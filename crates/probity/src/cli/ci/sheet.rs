@@ -97,11 +97,13 @@ impl Sheet {
     }
 
     fn of(report: &Report, why: Vec<String>, places: &Places) -> Self {
-        let is_verified = report.outcome == Some(Outcome::Verified);
-        let word = report.outcome.map_or_else(
-            || "not finished".to_owned(),
-            |outcome| outcome.as_str().replace('_', " "),
-        );
+        // Before the seal nothing counts: whoever drove it stopped between the decision and its record.
+        let is_verified = report.outcome == Some(Outcome::Verified) && report.seal.is_some();
+        let word = match report.outcome {
+            None => "not finished".to_owned(),
+            Some(Outcome::Verified) => "not sealed".to_owned(),
+            Some(outcome) => outcome.as_str().replace('_', " "),
+        };
         let waived = if report.waived { " (waived by a human)" } else { "" };
         let attempts = match report.attempts {
             0 => String::new(),
