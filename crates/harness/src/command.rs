@@ -99,10 +99,13 @@ impl Wiring {
     pub(crate) fn of_command(tool: Tool, line: &str) -> Option<Self> {
         let marker = format!(" hook run {tool}");
         let (program, rest) = line.split_once(&marker)?;
-        let is_whole = rest.is_empty() || rest.starts_with(' ');
+        // A line that does more than call us is its writer's, to be taken out by hand.
+        let is_more = |c: char| ";&|<>$`()\n".contains(c);
+        let is_whole = (rest.is_empty() || rest.starts_with(' ')) && !rest.contains(is_more);
+        let is_word = quoted(&unquoted(program)) == program;
         let program = unquoted(program);
         let name = program.rsplit('/').next().unwrap_or_default();
-        if !is_whole || !name.starts_with("probity") {
+        if !is_whole || !is_word || !name.starts_with("probity") {
             return None;
         }
         let mut wiring = Self::new(tool, program.clone());

@@ -143,7 +143,7 @@ impl Reader<'_> {
             cwd,
             transcript: self.transcript(role)?,
             is_continued: match role {
-                Role::Stop | Role::Subagent => Some(self.flag("stop_hook_active")?),
+                Role::Stop | Role::Subagent => self.continued()?,
                 _ => None,
             },
             text: self.said(role)?,
@@ -195,6 +195,12 @@ impl Reader<'_> {
             _ => text.filter(is_name),
         }
         .ok_or_else(|| self.lacks(member, "a text that is not empty and not overlong"))
+    }
+
+    /// Versions of Gemini CLI say `false` of every claim, so only its `true` says something.
+    fn continued(&self) -> Result<Option<bool>, EventError> {
+        let flag = self.flag("stop_hook_active")?;
+        Ok(Some(flag).filter(|flag| *flag || self.tool != Tool::Gemini))
     }
 
     fn flag(&self, member: &'static str) -> Result<bool, EventError> {

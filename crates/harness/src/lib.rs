@@ -20,9 +20,9 @@ pub use diff::diff;
 pub use event::{Event, EventError, MAX_EVENT_BYTES, read};
 pub use guard::guarded;
 pub use json_text::JsonTextError;
-pub use settings::{Installed, install, installed, uninstall};
+pub use settings::{Installed, install, installed, switched_off, uninstall};
 pub use tool::{Role, Scope, Tool, UnknownTool};
 pub use wording::{
     Tally, ended_without_claim, exhausted, not_accepted, nothing_checked, overridden, refused,
-    unchecked, unchecked_and_released, waits_for_human,
+    unchecked, unchecked_and_released, unseen, waits_for_human,
 };

@@ -104,6 +104,30 @@ pub fn installed(text: Option<&str>, tool: Tool) -> Result<Installed, JsonTextEr
     })
 }
 
+/// The switch in a text that keeps the tool from calling our hooks, though they are in its settings.
+#[must_use]
+pub fn switched_off(text: &str, tool: Tool) -> Option<&'static str> {
+    let root: Value = serde_json::from_str(text).ok()?;
+    let is = |place: &str, wanted: bool| root.pointer(place) == Some(&Value::Bool(wanted));
+    let names_us = |place: &str| {
+        let names = root.pointer(place).and_then(Value::as_array).into_iter().flatten();
+        let mut names = names.filter_map(Value::as_str);
+        names.any(|name| name == "probity" || Wiring::of_command(tool, name).is_some())
+    };
+    let switches: &[(&'static str, bool)] = match tool {
+        Tool::ClaudeCode => &[("disableAllHooks", is("/disableAllHooks", true))],
+        Tool::Gemini => &[
+            ("hooksConfig.enabled", is("/hooksConfig/enabled", false)),
+            ("hooks.enabled", is("/hooks/enabled", false)),
+            ("tools.enableHooks", is("/tools/enableHooks", false)),
+            ("hooksConfig.disabled", names_us("/hooksConfig/disabled")),
+            ("hooks.disabled", names_us("/hooks/disabled")),
+        ],
+        Tool::Codex => &[],
+    };
+    switches.iter().find(|(_, is_off)| *is_off).map(|(name, _)| *name)
+}
+
 /// One handler of ours.
 struct Ours {
     event: String,

@@ -91,6 +91,15 @@ pub fn overridden(tool: &str, event: &str) -> String {
     )
 }
 
+/// Into the record: nobody knows what the workspace was before the work.
+#[must_use]
+pub fn unseen(tool: &str) -> String {
+    format!(
+        "the hook of {tool} was stopped before it had seen the workspace, so this run can check nothing; \
+         nothing was verified"
+    )
+}
+
 /// Into the record: nobody made a claim.
 #[must_use]
 pub fn ended_without_claim(tool: &str, event: &str) -> String {

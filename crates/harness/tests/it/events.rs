@@ -88,6 +88,20 @@ fn every_event_of_every_tool_is_read() {
 }
 
 #[test]
+fn what_gemini_says_of_every_claim_says_nothing() {
+    let said = |more: Value| {
+        let event = with(
+            json!({ "session_id": "s", "cwd": "/w", "hook_event_name": "AfterAgent" }),
+            with(json!({ "prompt": "p", "prompt_response": "Done." }), more),
+        );
+        read(Tool::Gemini, None, event.to_string().as_bytes()).unwrap().is_continued
+    };
+    assert_eq!(said(json!({ "stop_hook_active": false })), None);
+    assert_eq!(said(json!({})), None);
+    assert_eq!(said(json!({ "stop_hook_active": true })), Some(true));
+}
+
+#[test]
 fn members_that_a_newer_tool_adds_are_passed_over() {
     let more = json!({
         "stop_hook_active": false, "last_assistant_message": null,

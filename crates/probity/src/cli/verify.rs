@@ -8,7 +8,6 @@ use probity_core::{Claim, RedFirst};
 use probity_engine::{Engine, SystemClock};
 use probity_record::canonical::parse_ijson;
 use probity_verifier::NoFacts;
-use probity_verifier::spec::CheckSpec;
 
 use super::CliError;
 use super::args::VerifyArgs;
@@ -19,7 +18,7 @@ use super::run::{
 };
 use super::source::{open, refuse_irregular};
 use super::staged::Staged;
-use crate::given::GivenClaim;
+use crate::given::{GivenClaim, compares};
 use crate::location::Programs;
 use crate::{Prepared, Request, open_workspace, prepare_with};
 
@@ -104,15 +103,9 @@ fn refuse_repository(request: &Request) -> Result<(), CliError> {
     }
 }
 
-/// There was no reading before the work, so a check that compares with one would always pass, or
-/// never.
+/// There was no reading before the work.
 fn refuse_comparisons(request: &Request) -> Result<(), CliError> {
-    let compares = |check: &&CheckSpec| {
-        check.compared_path().is_some()
-            || check.kind() == "changes_only"
-            || check.needs_git_baseline()
-    };
-    match request.expect.iter().find(compares) {
+    match request.expect.iter().find(|check| compares(check)) {
         None => Ok(()),
         Some(check) => Err(CliError::Usage(format!(
             "`{}:{}` compares with the workspace before the work, which `verify` has not seen; leave \

@@ -12,7 +12,7 @@ use super::arguments::{Bounds, Claimed, claimed};
 use super::error::ToolFault;
 use super::narrator::Narrator;
 use super::{Work, aside, draw_run_id, told};
-use crate::given::GivenClaim;
+use crate::given::{GivenClaim, compares};
 use crate::own_store::leave_out;
 use crate::{Prepared, Request, open_workspace, prepare_with};
 
@@ -58,16 +58,15 @@ impl Work {
     }
 }
 
-/// There was no reading before the work, so a check that compares with one would always pass, or never.
-fn refuse_comparisons<'a>(checks: impl Iterator<Item = &'a CheckSpec>) -> Result<(), ToolFault> {
-    for check in checks {
-        let compares = check.compared_path().is_some()
-            || check.kind() == "changes_only"
-            || check.needs_git_baseline();
-        if compares {
+/// There was no reading before the work.
+fn refuse_comparisons<'a>(
+    mut checks: impl Iterator<Item = &'a CheckSpec>,
+) -> Result<(), ToolFault> {
+    match checks.find(|check| compares(check)) {
+        None => Ok(()),
+        Some(check) => {
             let check = format!("{}:{}", check.kind(), check.target());
-            return Err(ToolFault::Compares { check });
+            Err(ToolFault::Compares { check })
         }
     }
-    Ok(())
 }

@@ -208,3 +208,44 @@ fn the_command_that_is_installed_is_one_that_runs() {
         }
     }
 }
+
+#[test]
+fn a_switch_that_keeps_the_hooks_from_being_called_is_seen() {
+    for (tool, path, switch) in [
+        ("claude-code", ".claude/settings.local.json", "{\"disableAllHooks\": true}"),
+        ("gemini", ".gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}"),
+        ("gemini", ".gemini/settings.json", "{\"hooksConfig\": {\"disabled\": [\"probity\"]}}"),
+    ] {
+        let world = world();
+        world.write(path, switch);
+        assert_eq!(world.probity(["hook", "install", tool, "--yes"]).code, 0);
+        let status = world.probity(["hook", "status", tool]);
+        assert!(status.code == 1 && status.stdout.contains("keeps"), "{status:?}");
+        world.write(
+            path,
+            &world
+                .read(path)
+                .replace("true", "false")
+                .replace("bled\": false", "bled\": true")
+                .replace("[\"probity\"]", "[]"),
+        );
+        let status = world.probity(["hook", "status", tool]);
+        assert_eq!(status.code, 0, "{status:?}");
+    }
+}
+
+#[test]
+fn a_line_that_does_more_than_call_us_is_not_ours_to_take_out() {
+    for line in [
+        "probity hook run claude-code Stop; /usr/bin/notify",
+        "cd /srv && /opt/probity hook run claude-code Stop",
+    ] {
+        let world = world();
+        let text = FOREIGN.replace("say done", line);
+        world.write(".claude/settings.json", &text);
+        assert_eq!(world.probity(["hook", "install", "claude-code", "--yes"]).code, 0);
+        assert!(world.read(".claude/settings.json").contains(line));
+        assert_eq!(world.probity(["hook", "uninstall", "claude-code", "--yes"]).code, 0);
+        assert_eq!(world.read(".claude/settings.json"), text);
+    }
+}

@@ -476,3 +476,70 @@ fn profiles_say_what_each_kind_of_claim_is_checked_by() {
     let ran = run(&world, &["claude-code"], &event(&world, "SubagentStop", more));
     assert!(block(&ran).contains("review.txt"));
 }
+
+#[test]
+fn an_agent_whose_tool_never_says_that_it_was_held_is_let_go_all_the_same() {
+    let world = project(&format!("max_verify_retries = 1\n{HELLO}"));
+    let after = |world: &World, text: &str| {
+        let more = json!({ "prompt": "x", "prompt_response": text, "stop_hook_active": false });
+        run(world, &["gemini", "AfterAgent"], &event(world, "AfterAgent", more))
+    };
+    run(&world, &["gemini"], &event(&world, "BeforeAgent", json!({ "prompt": "x" })));
+    let first = after(&world, "Done.").json();
+    assert_eq!(first["decision"], json!("deny"), "{first}");
+    assert!(note(&after(&world, "Done.")).contains("claim 2 of 2"));
+    assert_eq!(outcomes(&world), ["exhausted"]);
+    // Without a record nobody counts, and it would be held for ever.
+    let broken = [&["gemini", "AfterAgent", "--store", "/proc/none/x.db"][..]];
+    for args in broken {
+        let more = json!({ "prompt": "x", "prompt_response": "Done.", "stop_hook_active": false });
+        note(&run(&world, args, &event(&world, "AfterAgent", more)));
+    }
+}
+
+#[test]
+fn other_checks_are_not_believed_behind_a_claim_that_could_not_be_checked() {
+    let world = project("verify = \"def verify(context):\\n    fail('boom')\\n\"\n");
+    prompt(&world, "do it");
+    assert!(block(&stop(&world, false)).contains("boom"));
+    world.write(".probity/probity.toml", "[[expect]]\nfile = \"easy.txt\"\n");
+    world.write("easy.txt", "");
+    assert_eq!(world.probity(["trust"]).code, 0);
+    let reason = block(&stop(&world, true));
+    assert!(reason.contains("were changed earlier"), "{reason}");
+    assert!(note(&stop(&world, true)).contains("claim 3 of 3"));
+    assert_eq!(outcomes(&world), ["faulted"; 3]);
+}
+
+#[test]
+fn an_agent_that_takes_the_checks_away_is_held() {
+    let world = project(HELLO);
+    prompt(&world, "do it");
+    std::fs::remove_dir_all(world.at(".probity")).unwrap();
+    block(&stop(&world, false));
+    let reason = block(&stop(&world, true));
+    assert!(reason.contains("were changed earlier"), "{reason}");
+    assert!(note(&stop(&world, true)).contains("claim 3 of 3"));
+}
+
+#[test]
+fn a_prompt_that_was_not_seen_to_the_end_is_no_baseline() {
+    for killed_after_ms in [40, 60, 80, 100, 120] {
+        let world = project("expect = [\"changes_only:src/**\"]\n");
+        for number in 0..300 {
+            world.write(&format!("src/{number}"), "x");
+        }
+        let asked = event(&world, "UserPromptSubmit", json!({ "prompt": "do it" })).to_string();
+        let mut child = start(&world, &["claude-code"], &asked);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(killed_after_ms)
+            && child.try_wait().unwrap().is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        world.write("outside.txt", "x");
+        block(&stop(&world, false));
+    }
+}

@@ -14,6 +14,7 @@ use probity_record::blob_digest;
 use probity_store::Store;
 
 use super::outside::Said;
+use super::project;
 use crate::cli::CliError;
 
 /// The most runs of one agent in one session.
@@ -108,6 +109,21 @@ impl Link {
 
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.found.machine().ending().map(|ending| ending.outcome)
+    }
+
+    /// Whether it began and the workspace was not looked at: its hook was stopped before. What is seen
+    /// from here on may be the work already.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.is_open() && self.found.machine().baseline().is_none()
+    }
+
+    /// What the judge's files were when it began; what is kept of the runs before it, where it was one that
+    /// could not be checked at all.
+    pub(super) fn sealed_judge(&self) -> Option<Digest> {
+        let kept = self.said.last().and_then(|said| said.sealed.as_ref()?.parse().ok());
+        let machine = self.found.machine();
+        let seen = machine.baseline().filter(|_| !project::is_unready(machine.checks()));
+        kept.or_else(|| seen.map(|world| world.judge))
     }
 
     /// Whether the judge's files were changed in it.

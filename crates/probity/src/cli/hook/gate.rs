@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use probity_core::{Entry, Outcome, Stage};
 use probity_engine::{Engine, EngineError, Plan, Post, Report, SystemClock, Watch};
-use probity_harness::{Answer, Event, Unchecked, ended_without_claim, overridden};
+use probity_harness::{Answer, Event, Unchecked, ended_without_claim, overridden, unseen};
 use probity_store::Store;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -78,12 +78,13 @@ impl<'a> Gate<'a> {
                 self.drive_on(link, None).await?;
                 continue;
             }
-            if let Some(link) = last.as_ref().filter(|link| self.is_stale(link)) {
-                self.close(link, &overridden(self.event.tool.as_str(), self.event.name)).await?;
-                continue;
+            let left = last.as_ref().and_then(|link| Some((link, self.why_left(link)?)));
+            if let Some((link, why)) = &left {
+                self.close(link, why).await?;
             }
             is_given = true;
-            let is_taken = match last.as_ref().filter(|link| link.is_open()) {
+            let open = last.as_ref().filter(|link| link.is_open() && left.is_none());
+            let is_taken = match open {
                 Some(link) => self.hand_in(link).await?,
                 None => false,
             };
@@ -103,11 +104,13 @@ impl<'a> Gate<'a> {
     pub(super) async fn begin(&self) -> Result<Answer, CliError> {
         let last = self.last().await?;
         if let Some(link) = last.as_ref().filter(|link| link.is_open()) {
-            if link.said.is_empty() {
+            if link.said.is_empty() && !link.is_unseen() {
                 // The user speaks while the agent works: what was seen before the work stays so.
                 return Ok(Answer::Allow);
             }
-            self.close(link, &overridden(self.event.tool.as_str(), self.event.name)).await?;
+            let (tool, event) = (self.event.tool.as_str(), self.event.name);
+            let why = if link.is_unseen() { unseen(tool) } else { overridden(tool, event) };
+            self.close(link, &why).await?;
         }
         let Some(root) = project::root(self.event) else { return Ok(Answer::Allow) };
         let Some(mut request) = project::request(self.event, &root, &self.url)? else {
@@ -159,6 +162,15 @@ impl<'a> Gate<'a> {
         link.is_open() && !link.said.is_empty() && self.event.is_continued == Some(false)
     }
 
+    /// Why an open run takes no more claims.
+    fn why_left(&self, link: &Link) -> Option<String> {
+        let tool = self.event.tool.as_str();
+        if link.is_unseen() {
+            return Some(unseen(tool));
+        }
+        self.is_stale(link).then(|| overridden(tool, self.event.name))
+    }
+
     /// Gives the claim to an open run. False where the run cannot be taken up again.
     async fn hand_in(&self, link: &Link) -> Result<bool, CliError> {
         let before = link.said.last();
@@ -168,6 +180,7 @@ impl<'a> Gate<'a> {
             refused: before.map_or(0, |said| said.refused + 1),
             allowed: before.map_or(machine.max_attempts(), |said| said.allowed),
             judge: before.and_then(|said| said.judge.clone()),
+            sealed: before.and_then(|said| said.sealed.clone()),
         });
         let Stage::Parked { turn, .. } = machine.stage() else {
             return self.drive_on(link, Some(handed)).await;
@@ -187,24 +200,35 @@ impl<'a> Gate<'a> {
 
     /// Opens a run with this claim. An answer where there is nothing to check it by.
     async fn open(&self, last: Option<&Link>) -> Result<Option<Answer>, CliError> {
-        let Some(root) = project::root(self.event) else {
-            return Ok(Some(answering::no_project()));
-        };
         let said = self.said_after(last);
         let run = self.chain.run(last.map_or(1, |link| link.number + 1))?;
-        let plan = match self.plan(&root, run.clone(), &said, last) {
-            Ok(Some(plan)) => plan,
-            Ok(None) => return Ok(Some(answering::no_project())),
-            Err(unready) => {
-                let default = probity_core::Policy::default().max_attempts;
-                let allowed = if said.allowed == 0 { default } else { said.allowed };
-                let said = Said { allowed, ..said };
-                let mut request = project::unready_request(self.event, &root);
-                request.id = Some(run.clone());
-                let outside = Outside::new(self.event.tool, Some(self.handed(said)));
-                project::unready_plan(&request, run, outside, unready)?
-            }
+        let root = project::root(self.event);
+        let planned = match &root {
+            Some(root) => self.plan(root, run.clone(), &said),
+            None => Ok(None),
         };
+        let unready = match planned {
+            Ok(Some(plan)) => {
+                self.drive(plan, Entered::New).await?;
+                return Ok(None);
+            }
+            Ok(None) if said.held().is_none() => return Ok(Some(answering::no_project())),
+            // There were checks, and whoever took them away is not let go for it.
+            Ok(None) => Unready::tampered(),
+            Err(unready) => unready,
+        };
+        let default = probity_core::Policy::default().max_attempts;
+        let allowed = if said.allowed == 0 { default } else { said.allowed };
+        let judge = match unready.is_tampering() {
+            true => said.held().cloned(),
+            false => said.judge.clone(),
+        };
+        let said = Said { allowed, judge, ..said };
+        let root = root.unwrap_or_else(|| self.event.cwd.clone());
+        let mut request = project::unready_request(self.event, &root);
+        request.id = Some(run.clone());
+        let outside = Outside::new(self.event.tool, Some(self.handed(said)));
+        let plan = project::unready_plan(&request, run, outside, unready)?;
         self.drive(plan, Entered::New).await?;
         Ok(None)
     }
@@ -217,12 +241,16 @@ impl<'a> Gate<'a> {
             Some(false) => false,
             None => ended(link, answering::may_go_on),
         };
-        let before = last.filter(goes_on).and_then(|link| link.said.last());
+        // One that is open could not be taken up: what its plan needs is gone.
+        let is_stuck = |link: &Link| link.is_open() && !self.is_stale(link);
+        let since = last.filter(|link| is_stuck(link) || goes_on(link));
+        let before = since.and_then(|link| link.said.last());
         Said {
             event: self.identity.digest.clone(),
             refused: before.map_or(0, |said| said.refused + 1),
             allowed: before.map_or(0, |said| said.allowed),
             judge: last.and_then(Link::held_judge).map(|judge| judge.to_string()),
+            sealed: since.and_then(Link::sealed_judge).map(|judge| judge.to_string()),
         }
     }
 
@@ -231,7 +259,6 @@ impl<'a> Gate<'a> {
         root: &Path,
         run: probity_core::RunId,
         said: &Said,
-        last: Option<&Link>,
     ) -> Result<Option<Plan>, Unready> {
         let unready = |error: CliError| Unready::from(&error);
         let Some(mut request) = project::request(self.event, root, &self.url).map_err(unready)?
@@ -249,10 +276,11 @@ impl<'a> Gate<'a> {
         }
         let left = said.allowed.saturating_sub(said.refused).max(1);
         request.max_verify_retries = Some(i64::from(left - 1));
+        let held = said.held().cloned();
         let outside = Outside::new(self.event.tool, Some(self.handed(said)));
         let plan = project::plan(&request, run, self.programs, outside).map_err(unready)?;
-        if last.is_some_and(|link| !holds(link, &plan)) {
-            return Err(Unready::new("judge_tampered", TAMPERED));
+        if held.is_some_and(|held| plan.judge.look().digest().to_string() != held) {
+            return Err(Unready::tampered());
         }
         Ok(Some(plan))
     }
@@ -336,8 +364,6 @@ enum Entered {
 const NO_BASELINE: &str = "a check compares with the workspace as it was before the work, and nobody looked \
     at it then: the hook for prompts is not installed, the claim is of a sub-agent or a task, or the run \
     that had seen it has ended; leave out created, changed, newer_than and changes_only";
-const TAMPERED: &str = "files that decide the checks were changed earlier in this session and are not what \
-    they were; restore them, or have the user look at them and begin a new session";
 
 /// Whether the judge's files are what they were, where they were seen to change in this session.
 fn holds(link: &Link, plan: &Plan) -> bool {

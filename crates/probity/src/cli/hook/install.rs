@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use probity_harness::{
     Installed, JsonTextError, Scope, Tool, Unchecked, Wiring, diff, install as with_hooks,
-    installed, uninstall as without_hooks,
+    installed, switched_off, uninstall as without_hooks,
 };
 use serde::Serialize;
 
@@ -125,7 +125,7 @@ pub(super) fn status(args: &HookStatusArgs) -> Result<u8, CliError> {
         tool: &'static str,
         scope: &'static str,
         path: PathBuf,
-        /// `installed`, `changed`, `absent` or `unreadable`.
+        /// `installed`, `off`, `changed`, `absent` or `unreadable`.
         state: &'static str,
         #[serde(skip_serializing_if = "String::is_empty")]
         detail: String,
@@ -133,9 +133,13 @@ pub(super) fn status(args: &HookStatusArgs) -> Result<u8, CliError> {
     let workspace = workspace(&args.workspace)?;
     let mut rows = Vec::new();
     for tool in args.tool.map_or_else(|| Tool::ALL.to_vec(), |tool| vec![tool]) {
+        let off = off(tool, &workspace);
         for (scope, word) in SCOPES {
             let Ok(path) = path_of(tool, scope, &workspace) else { continue };
-            let (state, detail) = state_of(tool, &path);
+            let (state, detail) = match (state_of(tool, &path), &off) {
+                (("installed", _), Some(why)) => ("off", why.clone()),
+                (state, _) => state,
+            };
             rows.push(Status { tool: tool.as_str(), scope: word, path, state, detail });
         }
     }
@@ -177,6 +181,17 @@ fn state_of(tool: Tool, path: &Path) -> (&'static str, String) {
         ),
         Err(error) => ("unreadable", error.to_string()),
     }
+}
+
+/// Why the tool calls no hooks, or none of ours, whatever its settings list: a switch of one scope holds for all.
+fn off(tool: Tool, workspace: &Path) -> Option<String> {
+    let switched = |(scope, _)| {
+        let path = path_of(tool, scope, workspace).ok()?;
+        let text = SettingsFile::read(path.clone()).ok()?.text?;
+        let switch = switched_off(&text, tool)?;
+        Some(format!("`{switch}` in `{}` keeps {tool} from calling them", path.display()))
+    };
+    SCOPES.into_iter().find_map(switched)
 }
 
 fn missing(program: &str) -> bool {

@@ -31,6 +31,16 @@ pub(super) struct Said {
     /// What the judge's files must be: their digest, after a run in which they were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judge: Option<String>,
+    /// What they were in the runs before this one since the user spoke, none of which was a pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sealed: Option<String>,
+}
+
+impl Said {
+    /// What the judge's files must be.
+    pub(super) fn held(&self) -> Option<&String> {
+        self.judge.as_ref().or(self.sealed.as_ref())
+    }
 }
 
 /// Hands in one claim where it is given one, and waits for the next event otherwise.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use probity_core::{CheckDecl, Code, Fault, RedFirst, RunId, Subject, Verdict};
 use probity_engine::{Check, Plan};
 use probity_harness::Event;
-use probity_verifier::spec::CheckSpec;
 use probity_verifier::{CheckContext, NoFacts, Verifier};
 
 use super::outside::Outside;
 use crate::cli::CliError;
+use crate::given;
 use crate::location::{Programs, StoreUrl};
 use crate::own_store::leave_out;
 use crate::{POLICY_PATH, Prepared, Project, Request, open_workspace, prepare_with};
@@ -19,6 +19,10 @@ use crate::{POLICY_PATH, Prepared, Project, Request, open_workspace, prepare_wit
 const UNREADY: &str = "probity-hook";
 /// The time of that check, in milliseconds. It takes none.
 const UNREADY_MS: u64 = 1_000;
+/// The code where the judge's files were changed.
+const TAMPERED: &str = "judge_tampered";
+const WHY_TAMPERED: &str = "files that decide the checks were changed earlier in this session and are not what \
+    they were; restore them, or have the user look at them and begin a new session";
 /// The longest task that is kept, in bytes.
 const MAX_TASK_BYTES: usize = 32 * 1024;
 
@@ -32,6 +36,22 @@ pub(super) struct Unready {
 impl Unready {
     pub(super) fn new(code: &str, why: impl Into<String>) -> Self {
         Self { code: code.to_owned(), why: why.into() }
+    }
+}
+
+/// Whether these are the checks of a run that only says why nothing can be checked.
+pub(super) fn is_unready(checks: &[CheckDecl]) -> bool {
+    checks.iter().any(|check| check.id.as_str() == UNREADY)
+}
+
+impl Unready {
+    /// The judge's files are not what they were.
+    pub(super) fn tampered() -> Self {
+        Self::new(TAMPERED, WHY_TAMPERED)
+    }
+
+    pub(super) fn is_tampering(&self) -> bool {
+        self.code == TAMPERED
     }
 }
 
@@ -101,12 +121,7 @@ fn profile(event: &Event, project: &Project) -> Option<String> {
 
 /// Whether a check compares with the workspace as it was before the work.
 pub(super) fn compares(request: &Request) -> bool {
-    let compares = |check: &CheckSpec| {
-        check.compared_path().is_some()
-            || check.kind() == "changes_only"
-            || check.needs_git_baseline()
-    };
-    request.expect.iter().any(compares)
+    request.expect.iter().any(given::compares)
 }
 
 /// The plan of a request, with the agent as its delegate.

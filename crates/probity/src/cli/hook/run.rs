@@ -125,7 +125,8 @@ fn unrecorded(event: &Event, args: &HookRunArgs, why: &str) -> Answer {
     let choice: Unchecked = args.unchecked.into();
     match (event.role.is_claim(), event.is_continued, choice) {
         (false, ..) => Answer::Note(format!("probity: {why}")),
-        (true, Some(true), _) | (true, _, Unchecked::Note) => {
+        // A tool that does not say whether it held the agent before would hold it for ever.
+        (true, Some(true) | None, _) | (true, _, Unchecked::Note) => {
             Answer::Note(unchecked_and_released(None, why))
         }
         (true, ..) => Answer::Block(unchecked(None, why)),
