@@ -47,7 +47,7 @@ pub(crate) const RUNS: Route = Route {
         Question::whole("limit", 1, MAX_PAGE as u64, "how many at most; 50 if absent"),
         Question::like(
             "cursor",
-            "^[0-9]{1,19}\\.[A-Za-z0-9][A-Za-z0-9._-]*$",
+            "^([0-9]{1,19}\\.[A-Za-z0-9][A-Za-z0-9._-]*)?$",
             "`nextCursor` of the page before",
         ),
         Question::word("outcome", &ENDED, "only those that ended so; `open`, or `not_verified`"),
