@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use opentelemetry::trace::{SpanContext, SpanKind, TraceContextExt as _, TraceFlags, TraceState};
@@ -262,11 +263,13 @@ impl Follower {
                 }
                 Signal::Span(span) => {
                     if followed.is_sampled && exporters.is_some_and(Exporters::wants_spans) {
+                        self.shared.unsent.fetch_add(1, Ordering::Relaxed);
                         self.spans.push(span_data(*span));
                     }
                 }
                 Signal::Log(log) => {
                     if exporters.is_some_and(Exporters::wants_logs) {
+                        self.shared.unsent.fetch_add(1, Ordering::Relaxed);
                         self.logs.push(*log);
                     }
                 }
@@ -286,6 +289,7 @@ impl Follower {
                 Ok(()) => self.shared.account().spans_sent += count,
                 Err(why) => self.shared.lost("trace", count, &why),
             }
+            self.shared.unsent.fetch_sub(count, Ordering::Relaxed);
         }
         if !logs.is_empty() {
             let count = u64::try_from(logs.len()).unwrap_or(u64::MAX);
@@ -293,6 +297,7 @@ impl Follower {
                 Ok(()) => self.shared.account().logs_sent += count,
                 Err(why) => self.shared.lost("log", count, &why),
             }
+            self.shared.unsent.fetch_sub(count, Ordering::Relaxed);
         }
         self.note_refused();
     }

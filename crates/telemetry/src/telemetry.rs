@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry as Place;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub(crate) struct Shared {
     marks: Mutex<BTreeMap<RunId, Mark>>,
     /// Workers that drive runs here.
     workers: Mutex<BTreeSet<WorkerId>>,
+    /// Spans and log events that were made, and are neither taken nor lost yet.
+    pub(crate) unsent: AtomicU64,
     account: Mutex<Account>,
 }
 
@@ -98,6 +101,7 @@ impl Telemetry {
             bell: Notify::new(),
             marks: Mutex::default(),
             workers: Mutex::default(),
+            unsent: AtomicU64::new(0),
             account: Mutex::default(),
         });
         let (flushes, asked) = mpsc::channel(MAX_FLUSHES);
@@ -143,8 +147,12 @@ impl Telemetry {
     pub async fn shutdown(self, deadline: Duration) -> Account {
         let is_done = self.flush(deadline).await;
         let mut account = self.account();
-        if !is_done && account.last_error.is_none() {
-            account.last_error = Some("the receiver did not answer in time".to_owned());
+        if !is_done {
+            let unread = u64::try_from(self.shared.marks().len()).unwrap_or(u64::MAX);
+            let unsent = self.shared.unsent.load(Ordering::Relaxed).saturating_add(unread);
+            account.lost = account.lost.saturating_add(unsent);
+            let late = || "the receiver did not answer in time".to_owned();
+            account.last_error.get_or_insert_with(late);
         }
         account
     }

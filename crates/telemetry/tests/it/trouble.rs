@@ -50,6 +50,7 @@ async fn a_receiver_that_hangs_longer_than_the_exit_waits() {
     let rig = Rig::answering(Answer::Hangs).await;
     let account = outcome_under(&rig, rig.options(), Duration::from_millis(300)).await;
     assert_eq!(account.spans_sent, 0);
+    assert!(account.lost > 0, "what nobody took is lost");
     assert!(account.last_error.unwrap().contains("in time"));
 }
 
