@@ -25,7 +25,11 @@ let ending = null;
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...rest] = path.split("/");
-  return { view: view || "runs", name: rest.length ? decodeURIComponent(rest.join("/")) : null, wanted: new URLSearchParams(query ?? "") };
+  return { view: view || "runs", name: rest.length ? decoded(rest.join("/")) : null, wanted: new URLSearchParams(query ?? "") };
+}
+
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 function open() {

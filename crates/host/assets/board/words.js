@@ -17,15 +17,16 @@ export const OUTCOMES = {
   damaged: ["refused", "bang", "its log cannot be read"],
 };
 
-/** What a check or a verdict can say. */
+/** What a check or a verdict can say. A pass has not the sign of a verified run. */
 export const RESULTS = {
-  pass: ["pass", "tick"], revise: ["refused", "square"], fail: ["refused", "cross"],
+  pass: ["pass", "check"], revise: ["refused", "square"], fail: ["refused", "cross"],
   inconclusive: ["unsettled", "question"], fault: ["unsettled", "bang"],
   unverified: ["unchecked", "ring"], not_applicable: ["unchecked", "dash"],
 };
 
 const SHAPES = {
   tick: () => [s("circle", { cx: 8, cy: 8, r: 7, class: "fill" }), s("path", { d: "M4.6 8.3l2.4 2.4 4.5-5", class: "cut" })],
+  check: () => [s("circle", { cx: 8, cy: 8, r: 6.4, class: "line" }), s("path", { d: "M5 8.3l2.1 2.1 3.9-4.4", class: "line" })],
   square: () => [s("rect", { x: 2, y: 2, width: 12, height: 12, rx: 1.5, class: "line" }), s("path", { d: "M5 8h6", class: "line" })],
   cross: () => [s("path", { d: "M3.2 3.2l9.6 9.6M12.8 3.2l-9.6 9.6", class: "line thick" })],
   question: () => [s("path", { d: "M8 1l7 7-7 7-7-7z", class: "line" }), s("path", { d: "M6.4 6.6c0-2 3.2-2 3.2 0 0 1.2-1.6 1.3-1.6 2.6M8 11.2v.1", class: "line" })],
