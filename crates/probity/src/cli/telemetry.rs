@@ -91,8 +91,10 @@ impl Telling {
         let Some(telemetry) = self.0 else { return };
         let Account { lost, refused, last_error, .. } = telemetry.shutdown(FLUSH_TIMEOUT).await;
         if let Some(why) = last_error {
-            let items = count(lost.saturating_add(refused), "item");
-            warn(&format!("telemetry: {items} lost: {why}"));
+            match lost.saturating_add(refused) {
+                0 => warn(&format!("telemetry: figures were not sent: {why}")),
+                items => warn(&format!("telemetry: {} lost: {why}", count(items, "item"))),
+            }
         }
     }
 }
