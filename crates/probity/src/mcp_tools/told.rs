@@ -47,6 +47,9 @@ struct Told {
     waived: bool,
 }
 
+/// Whose a check is that the caller added.
+const CALLER: &str = "caller";
+
 #[derive(Serialize)]
 struct CheckTold {
     id: Code,
@@ -76,7 +79,7 @@ pub(super) fn run(report: &Report, callers: &BTreeSet<Code>, warnings: &[String]
     told.reasons = Some(reasons(report));
     told.warnings = warnings.iter().take(MAX_LINES).map(|it| cut(it, MAX_REASON_BYTES)).collect();
     for check in &mut told.checks {
-        check.by = Some(if callers.contains(&check.id) { "caller" } else { "operator" });
+        check.by = Some(if callers.contains(&check.id) { CALLER } else { "operator" });
     }
     if told.verified
         && let Some(claim) = report.delivered.as_ref().or(report.claim.as_ref())
@@ -180,10 +183,18 @@ impl Told {
         Answer { text, structured: object(json!(self)), is_error: false }
     }
 
+    /// Whether nobody but the caller said what is checked.
+    fn is_callers(&self) -> bool {
+        !self.checks.is_empty() && self.checks.iter().all(|check| check.by == Some(CALLER))
+    }
+
     fn text(&self) -> String {
         let Self { outcome, run_id, attempts, max_attempts, .. } = self;
         let code = self.code.as_ref().map(Code::as_str).unwrap_or_default();
         let mut text = match self.verified {
+            true if self.is_callers() => format!(
+                "VERIFIED [{code}]: every check passed. All of them are yours: the operator requires none."
+            ),
             true => format!("VERIFIED [{code}]: every check passed."),
             false => format!(
                 "NOT VERIFIED: {outcome} [{code}]. Do not rely on this work, and do not report it as \
@@ -193,7 +204,8 @@ impl Told {
         let _ = writeln!(text, "\nrun {run_id}, {attempts} of {max_attempts} attempts");
         for check in &self.checks {
             let code = check.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
-            let _ = writeln!(text, "- check {}: {}{code}", check.id, check.verdict);
+            let by = if check.by == Some(CALLER) { " (yours)" } else { "" };
+            let _ = writeln!(text, "- check {}{by}: {}{code}", check.id, check.verdict);
         }
         if !self.verified {
             for reason in self.reasons.iter().flatten() {

@@ -490,10 +490,13 @@ fn an_agent_whose_tool_never_says_that_it_was_held_is_let_go_all_the_same() {
     assert!(note(&after(&world, "Done.")).contains("claim 2 of 2"));
     assert_eq!(outcomes(&world), ["exhausted"]);
     // Without a record nobody counts, and it would be held for ever.
-    let broken = [&["gemini", "AfterAgent", "--store", "/proc/none/x.db"][..]];
-    for args in broken {
+    for store in ["/proc/none/x.db", "memory"] {
         let more = json!({ "prompt": "x", "prompt_response": "Done.", "stop_hook_active": false });
-        note(&run(&world, args, &event(&world, "AfterAgent", more)));
+        let args = ["gemini", "AfterAgent", "--store", store];
+        note(&run(&world, &args, &event(&world, "AfterAgent", more)));
+        let more = json!({ "stop_hook_active": true, "last_assistant_message": "Done." });
+        let args = ["claude-code", "Stop", "--store", store];
+        note(&run(&world, &args, &event(&world, "Stop", more)));
     }
 }
 

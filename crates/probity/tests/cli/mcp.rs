@@ -328,11 +328,16 @@ fn a_claim_is_verified_against_the_world_and_nothing_checks_nothing() {
     let mut client = Client::start(&world, &[]);
     let result = client.call("verify", json!({"claim": "x"}));
     assert_refused(&result, "unverified");
+    let words = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
+    let result = client.call("verify", json!({"claim": "x", "expect": ["file:out.txt"]}));
+    assert!(words(&result).contains("All of them are yours"), "{result}");
     world.write(".probity/probity.toml", "expect = [\"file:out.txt,contains=hello\"]\n");
     assert_eq!(world.probity(["trust"]).code, 0);
     let true_claim = json!({"response": "hello is in it", "output": {"bytes": 6}});
     let result =
         client.call("verify", json!({"claim": true_claim, "expect": ["text:contains=hello"]}));
+    let said = words(&result);
+    assert!(said.contains("(yours): pass") && !said.contains("All of them"), "{said}");
     let told = &result["structuredContent"];
     assert_eq!(
         (&told["verified"], &told["output"]["bytes"]),

@@ -20,7 +20,7 @@ use crate::cli::CliError;
 use crate::cli::args::HookRunArgs;
 use crate::cli::run::store_url;
 use crate::cli::source::read_bytes;
-use crate::location::Programs;
+use crate::location::{Programs, StoreUrl};
 
 /// By when an event that is no claim is answered.
 const SHORT: Duration = Duration::from_secs(20);
@@ -102,6 +102,12 @@ async fn recorded(
 ) -> Result<Answer, CliError> {
     let (event, programs) = (&event, &programs);
     let url = store_url(&args.store)?;
+    if matches!(url, StoreUrl::Memory) {
+        // The next hook would know of no claim before it, and hold the agent for ever.
+        let why =
+            "a store in memory keeps no count from one hook to the next; name another with --store";
+        return Err(CliError::Usage(why.to_owned()));
+    }
     let (chain, identity) = (Chain::of(event), Identity::of(event));
     let failed = |source| CliError::Io { what: "queue up behind other events", source };
     let place = Place::take(chain.name()).await.map_err(failed)?;
