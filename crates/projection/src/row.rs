@@ -63,6 +63,9 @@ struct Verdict {
     at_ms: u64,
 }
 
+/// What a store says of bytes that are not what was written.
+const CORRUPT: &str = "store_corrupt";
+
 /// The parts of a request that the index has.
 #[derive(Deserialize)]
 struct Request {
@@ -76,6 +79,18 @@ impl Rows {
     /// # Errors
     /// [`IndexError::Log`] and [`IndexError::Blob`] if the store fails.
     pub(crate) async fn read(
+        store: &dyn Store,
+        run: RunId,
+        state: LogState,
+    ) -> Result<Self, IndexError> {
+        match Self::read_sound(store, run.clone(), state).await {
+            // One run whose bytes are gone keeps nobody from the others.
+            Err(error) if error.code() == CORRUPT => Ok(Self::damaged(run, state, "log_damaged")),
+            read => read,
+        }
+    }
+
+    async fn read_sound(
         store: &dyn Store,
         run: RunId,
         state: LogState,
@@ -249,7 +264,9 @@ fn is_uuid(text: &str) -> bool {
 async fn request(store: &dyn Store, digest: Digest) -> Result<Option<Vec<u8>>, IndexError> {
     match store.get(&digest, MAX_REQUEST_BYTES).await {
         Ok(bytes) => Ok(bytes),
-        Err(BlobError::Unavailable(fault)) => Err(ReadError::from(fault).into()),
+        Err(BlobError::Unavailable(fault)) if fault.code() != CORRUPT => {
+            Err(ReadError::from(fault).into())
+        }
         Err(_) => Ok(None),
     }
 }

@@ -133,7 +133,9 @@ impl Content<'_> {
         }
         match self.store.get(digest, MAX_BLOB_BYTES).await {
             Ok(bytes) => Ok(bytes),
-            Err(error @ BlobError::Unavailable(_)) => Err(error.into()),
+            Err(error @ BlobError::Unavailable(_)) if error.code() != "store_corrupt" => {
+                Err(error.into())
+            }
             Err(_) => Ok(None),
         }
     }

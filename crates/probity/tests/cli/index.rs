@@ -88,3 +88,24 @@ fn an_index_of_something_else_is_refused() {
     let ran = world.probity(["log", "list", "--index", &index, "--outcome", "splendid"]);
     assert_eq!(ran.code, 64);
 }
+
+/// One run whose bytes are gone keeps nobody from the others.
+#[test]
+fn a_run_that_the_store_has_lost_is_damaged_and_the_rest_is_there() {
+    let world = World::new();
+    world.gate(&LIAR, &["--id", "liar", "--max-retries", "0"]);
+    let _ = world.gate(&HONEST, &["--id", "honest"]);
+    let store = Connection::open(world.beside("state/probity/probity.db")).unwrap();
+    let lose = "UPDATE part SET pack = 999999
+                WHERE run = (SELECT number FROM log WHERE id = 'honest')";
+    assert!(store.execute(lose, []).unwrap() > 0);
+    let index = world.beside("lost.db").display().to_string();
+    let ran = world.probity(["log", "index", &index, "--json"]);
+    assert_eq!((ran.code, ran.json()["new"].as_u64()), (0, Some(2)), "{ran:?}");
+    let rows = rows(&world, "lost.db");
+    let has = |run: &str, words: &[&str]| {
+        rows.iter().any(|row| row.contains(run) && words.iter().all(|word| row.contains(word)))
+    };
+    assert!(has("liar", &["sealed", "exhausted"]), "{rows:?}");
+    assert!(has("honest", &["damaged", "log_damaged"]), "{rows:?}");
+}
