@@ -33,7 +33,7 @@ pub(super) const NARROW: [Question; 4] = [
     ),
     Question::like(
         "code",
-        "^([a-z][a-z0-9_]{0,63})?$",
+        "^[a-z0-9_.-]{0,64}$",
         "only those that ended with that code, or of which a verdict carries it",
     ),
 ];

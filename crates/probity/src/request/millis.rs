@@ -22,7 +22,7 @@ impl Millis {
     /// Reads a time that somebody waits, or looks back: also in days (`d`), and up to 30 of them.
     ///
     /// # Errors
-    /// [`MillisError`] if it is none.
+    /// What is wrong with the text, if it is none.
     pub fn long(text: &str) -> Result<Self, MillisError> {
         let read = parse_long_duration_ms(text).map(Self);
         read.ok_or_else(|| MillisError { text: text.to_owned(), most: "30d" })
