@@ -13,7 +13,7 @@ mod content;
 mod episode;
 mod error;
 mod manifest;
-pub(crate) mod named;
+mod named;
 mod open;
 mod redact;
 mod rule;

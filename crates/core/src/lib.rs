@@ -20,6 +20,7 @@ mod id;
 mod input;
 mod ladder;
 mod merge;
+mod named;
 mod note;
 mod outcome;
 mod policy;

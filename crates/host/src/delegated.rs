@@ -3,7 +3,6 @@
 mod failure;
 mod fleet;
 mod merge;
-mod named;
 mod waiver;
 
 use std::time::Duration;

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use super::read::Log;
 use super::rule;
 use super::{Blob, Content};
-use crate::bundle::named;
 
 /// The content of a claim, as the record format describes it.
 #[derive(Deserialize)]
@@ -27,7 +26,7 @@ pub(super) fn check(log: &Log<'_>, content: &dyn Content, draft: &mut Draft) {
     let mut seen = BTreeMap::new();
     let mut withheld = 0_u64;
     for (seq, entry) in (0..).zip(&log.entries) {
-        for (role, digest) in named::of_event(&entry.event) {
+        for (role, digest) in entry.event.named() {
             if seen.contains_key(&digest) {
                 continue;
             }

@@ -8,7 +8,7 @@ use probity_record::{RunRecords, read_jsonl};
 use probity_report::Failures;
 
 use super::markup::{self, escaped};
-use crate::bundle::{named, opened};
+use crate::bundle::opened;
 use crate::drift::from_ms;
 use crate::log::{Blob, Content};
 
@@ -67,7 +67,7 @@ impl Timeline {
         let records = read_jsonl(log).ok()?;
         let mut room = MAX_PAGE_CONTENT_CHARS;
         let rows = records.entries.iter().take(MAX_ROWS).map(|entry| {
-            let named = named::of_event(&entry.event).into_iter();
+            let named = entry.event.named().into_iter();
             Row {
                 at_ms: entry.at_ms,
                 event: entry.event.name(),

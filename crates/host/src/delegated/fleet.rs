@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::waiver::{self, About};
 use super::{
     Delegated, Exporter, Glance, Listed, NewWaiver, Standing, Submission, Submitted, Submitter,
-    Waiver, named,
+    Waiver,
 };
 use crate::error::{Failure, Reason};
 
@@ -221,7 +221,7 @@ impl Delegated for FleetDelegated {
 
     async fn evidence(&self, run: &RunId, digest: Digest) -> Result<Option<Vec<u8>>, Failure> {
         match self.read(run).await? {
-            Some(read) if named::blobs(&read.log.entries).contains(&digest) => {
+            Some(read) if names(&read.log.entries, digest) => {
                 Ok(Some(read_blob(self.store(), digest).await?))
             }
             _ => Ok(None),
@@ -358,4 +358,9 @@ fn candidate(read: &Read) -> Option<Digest> {
         (Some(judged), Some((_, turn))) if judged.turn == turn => Some(judged.verified.candidate),
         (_, claimed) => claimed.map(|(candidate, _)| candidate),
     }
+}
+
+/// Whether an event of a log points at that content.
+fn names(entries: &[Entry], digest: Digest) -> bool {
+    entries.iter().flat_map(|entry| entry.event.named()).any(|(_, named)| named == digest)
 }
