@@ -36,3 +36,4 @@ pub use policy::{EgressPolicy, PolicyError};
 pub use provider::{Answer, ProviderClient};
 pub use resolver::{Resolve, SystemResolver};
 pub use rule::{HostRule, PrivateRule, RuleError};
+pub use tls::client_tls;

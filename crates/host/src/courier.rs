@@ -5,10 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use probity_egress::{PrivateRule, Resolve, SystemResolver, refused_range};
-use rustls::ClientConfig;
-use rustls::crypto::ring;
-use rustls_platform_verifier::Verifier;
+use probity_egress::{PrivateRule, Resolve, SystemResolver, client_tls, refused_range};
 use url::{Host, Url};
 
 /// Addresses that are tried for one name.
@@ -156,7 +153,7 @@ fn unreachable_at(url: &Url) -> CourierError {
 
 /// A client for one delivery that knows one name.
 fn client(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Client, CourierError> {
-    let tls = tls(url.scheme() == "https")
+    let tls = client_tls(url.scheme() == "https")
         .map_err(|_| CourierError::Unreachable("this machine has no certificates".to_owned()))?;
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -171,20 +168,4 @@ fn client(url: &Url, addresses: &[SocketAddr]) -> Result<reqwest::Client, Courie
         builder = builder.resolve_to_addrs(name, addresses);
     }
     builder.build().map_err(|_| unreachable_at(url))
-}
-
-fn tls(is_spoken: bool) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    if !is_spoken {
-        return Ok(builder
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth());
-    }
-    let verifier = Verifier::new(provider)?;
-    Ok(builder
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth())
 }

@@ -5,12 +5,12 @@ mod mirror;
 mod post;
 mod stream;
 mod submit;
-mod tls;
 mod watch;
 
 use std::time::Duration;
 
 use probity_core::RunId;
+use probity_egress::client_tls;
 use probity_record::canonical::parse_ijson;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
@@ -78,7 +78,7 @@ impl Remote {
         })?;
         let unusable = |why: String| RemoteError::Unreachable { why };
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(is_https).map_err(unusable)?)
+            .tls_backend_preconfigured(client_tls(is_https).map_err(unusable)?)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
