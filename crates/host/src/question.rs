@@ -7,18 +7,21 @@ use serde_json::{Value, json};
 pub(crate) const DIGEST: &str = "^[0-9a-f]{64}$";
 
 /// Outcomes of delegations, and `open` for what has none.
-pub(crate) const OUTCOMES: [&str; 10] = [
-    "open",
-    Outcome::Verified.as_str(),
-    Outcome::Exhausted.as_str(),
-    Outcome::Rejected.as_str(),
-    Outcome::Inconclusive.as_str(),
-    Outcome::Unverified.as_str(),
-    Outcome::Faulted.as_str(),
-    Outcome::DelegateFailed.as_str(),
-    Outcome::Cancelled.as_str(),
-    Outcome::Escalated.as_str(),
-];
+pub(crate) const OUTCOMES: [&str; 10] = {
+    let [a, b, c, d, e, f, g, h, i] = Outcome::ALL;
+    [
+        "open",
+        a.as_str(),
+        b.as_str(),
+        c.as_str(),
+        d.as_str(),
+        e.as_str(),
+        f.as_str(),
+        g.as_str(),
+        h.as_str(),
+        i.as_str(),
+    ]
+};
 /// Asked of every list of delegations.
 pub(crate) const OUTCOME: Question = Question::word(
     "outcome",

@@ -15,7 +15,7 @@ use crate::delegated::{Delegated, Glance};
 use crate::error::Failure;
 use crate::idempotency::{key, replayed};
 use crate::ids::uuid_v7;
-use crate::question::{DELEGATE, OUTCOME, Question, SINCE};
+use crate::question::{DELEGATE, OUTCOME, OUTCOMES, Question, SINCE};
 use crate::route::{Access, Route};
 use crate::scope::Scope;
 use crate::tenant;
@@ -164,10 +164,7 @@ impl Wanted {
     /// What stands behind the question mark.
     pub(super) fn of(call: &Call) -> Result<Self, Failure> {
         let outcome = call.query.get("outcome");
-        let is_known = |word: &str| {
-            word == "open" || Outcome::ALL.iter().any(|outcome| outcome.as_str() == word)
-        };
-        if outcome.is_some_and(|word| !is_known(word)) {
+        if outcome.is_some_and(|word| !OUTCOMES.contains(&word)) {
             let all = Outcome::ALL.map(Outcome::as_str).join(", ");
             return Err(Failure::invalid("?outcome", format!("must be `open` or one of {all}")));
         }
