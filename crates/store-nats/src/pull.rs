@@ -192,7 +192,13 @@ impl NatsStore {
                 desk.pull(place, want, None, end).await?;
                 let (mut came, mut is_put_anew) = (0, false);
                 while came < want && desk.is_open(place) {
-                    match desk.come(end).await {
+                    // Those that are in hand must not run out for the sake of the next one.
+                    let patience = if leases.is_empty() {
+                        end
+                    } else {
+                        end.min(Instant::now() + self.shared.options.lease_ttl() / 4)
+                    };
+                    match desk.come(patience).await {
                         Came::Job(token, since) => {
                             came += 1;
                             match self.take(*token, since).await {

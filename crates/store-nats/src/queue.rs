@@ -115,7 +115,9 @@ impl NatsStore {
             self.consumer(pool, end).await?;
         }
         let mut desk = self.desk(pools.iter().cloned(), end).await?;
-        let leases = self.sweep(&mut desk, max, deadline, end).await?;
+        let mut leases = self.sweep(&mut desk, max, deadline, end).await?;
+        // Nobody is given what ran out while the rest was looked at.
+        leases.retain(|lease| self.held(lease).is_ok());
         if leases.is_empty() { self.wait_for_one(&mut desk, deadline).await } else { Ok(leases) }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use probity_core::RunId;
@@ -109,13 +109,25 @@ async fn the_suites_hold_while_servers_die() {
     assert!(kills > 0);
 }
 
-/// Workers that go on whatever they are told: each job ends, epochs rise, and none is lost.
+/// A lease that a worker was given, with the moments between which that happened, by one clock of
+/// all workers that only counts.
+struct Given {
+    asked: u64,
+    came: u64,
+    epoch: u64,
+}
+
+/// Workers that go on whatever they are told: each job ends, none is lost, and who asks when another
+/// one has its lease is given no lower epoch. Of two that were given at the same time, either may be
+/// told first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_job_is_done_while_servers_die() {
     const JOBS: usize = 120;
     let cluster = Cluster::start(3).await;
     let store = space(&cluster, "JOBS", 3000).await;
-    let epochs: Mutex<BTreeMap<RunId, Vec<u64>>> = Mutex::default();
+    let given: Mutex<BTreeMap<RunId, Vec<Given>>> = Mutex::default();
+    let clock = AtomicU64::new(0);
+    let now = || clock.fetch_add(1, Ordering::SeqCst);
     let done: Mutex<BTreeSet<RunId>> = Mutex::default();
     let enqueue = async {
         for n in 0..JOBS {
@@ -132,8 +144,12 @@ async fn every_job_is_done_while_servers_die() {
             wait: Duration::from_millis(500),
         };
         while done.lock().unwrap().len() < JOBS {
-            for lease in store.lease(&call).await.unwrap() {
-                epochs.lock().unwrap().entry(lease.run.clone()).or_default().push(lease.epoch);
+            let asked = now();
+            let leases = store.lease(&call).await.unwrap();
+            let came = now();
+            for lease in leases {
+                let one = Given { asked, came, epoch: lease.epoch };
+                given.lock().unwrap().entry(lease.run.clone()).or_default().push(one);
                 // Every job comes back once before it ends.
                 let ended = if lease.epoch == 1 {
                     store.release(&lease, Duration::from_millis(200)).await.map(|()| false)
@@ -151,11 +167,17 @@ async fn every_job_is_done_while_servers_die() {
     };
     let work = async { tokio::join!(enqueue, worker(), worker(), worker()) };
     let (kills, _) = kill_while(&cluster, work).await;
-    let again: usize = epochs.lock().unwrap().values().map(|all| all.len().saturating_sub(2)).sum();
+    let given = given.into_inner().unwrap();
+    let again: usize = given.values().map(|all| all.len().saturating_sub(2)).sum();
     eprintln!("{kills} servers were killed, {again} leases came again");
     assert!(kills > 0);
-    for (run, epochs) in epochs.lock().unwrap().iter() {
-        assert!(epochs.is_sorted(), "{run}: {epochs:?}");
+    for (run, all) in &given {
+        for early in all {
+            let late = all.iter().filter(|late| late.asked > early.came);
+            for late in late {
+                assert!(late.epoch >= early.epoch, "{run}: {} after {}", late.epoch, early.epoch);
+            }
+        }
     }
     assert_eq!(done.lock().unwrap().len(), JOBS);
 }
