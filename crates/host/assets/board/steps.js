@@ -36,7 +36,7 @@ function head({ kind, facts: f }) {
     case "steered": return ["Somebody said something to the delegate", "", "human", "hand"];
     case "cancel": return ["Somebody asked it to stop", "", "unchecked", "dash"];
     case "failed": return ["The delegate made no claim", f.code, "unsettled", "slash"];
-    case "outcome": return outcome("Outcome", f);
+    case "outcome": return f.isSealed ? outcome("Outcome", f) : unsealed(f);
     case "seal": return outcome("Sealed", f);
     default: return [spoken(kind), "", "plain", "dots"];
   }
@@ -48,6 +48,11 @@ function outcome(word, f) {
   const [of, shape, means] = OUTCOMES[f.outcome] ?? OUTCOMES.open;
   const said = f.outcome === "verified" ? "VERIFIED" : `NOT VERIFIED: ${spoken(f.outcome)}`;
   return [[`${word}: `, h("b", null, said), f.waived ? " (waived)" : ""], word === "Sealed" ? "nothing can be added any more" : means, of, shape];
+}
+
+/** What was decided and may still not come to be: it has neither the word nor the colour of an outcome. */
+function unsealed(f) {
+  return [["Decided, not sealed: ", h("b", null, spoken(f.outcome)), f.waived ? " (waived)" : ""], "the record is not sealed yet, so nothing counts", "open", "dots"];
 }
 
 /** A step. `since` is when the run was opened. */

@@ -43,6 +43,7 @@ pub(super) async fn story(
         machine: &machine,
         content,
         task: task.unwrap_or_default(),
+        is_sealed: log.seal.is_some(),
         sent_back: Vec::new(),
         steps: Vec::new(),
         is_cut: false,
@@ -103,6 +104,7 @@ struct Teller<'a> {
     machine: &'a Delegation,
     content: Content<'a>,
     task: String,
+    is_sealed: bool,
     /// Checks of the claim at hand that send the delegate back, with the words that they said.
     sent_back: Vec<(String, Option<Digest>)>,
     steps: Vec<Step>,
@@ -276,6 +278,10 @@ impl Teller<'_> {
         let Some(mut step) = around(step, event) else { return Ok(None) };
         if let Event::CheckAwaits { check, .. } = event {
             step.put("check", self.name(*check));
+        }
+        // Decided is not sealed: nothing counts before.
+        if let Event::OutcomeDecided { .. } = event {
+            step.put("isSealed", self.is_sealed);
         }
         let (label, digest, members) = said(event);
         self.content.add(&mut step, label, digest, members).await?;

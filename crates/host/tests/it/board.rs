@@ -1,8 +1,11 @@
 //! What the board tells, to whom.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use probity_core::Outcome;
+use probity_core::{Delegation, Outcome, RunId};
+use probity_record::read_records;
+use probity_store::{Batch, MemoryStore, RunLog as _, read_run};
 use serde_json::{Value, json};
 
 use crate::desk::{BLIND, CANARY, DEFAULT, Desk, OTHER, SUBMITTER, place, request};
@@ -219,6 +222,38 @@ async fn a_run_is_told_from_its_first_record_to_its_seal() {
     assert_eq!(of("verdict")["facts"]["judgement"], "revise");
     let events = desk.get(&place(&runs[1], "/events")).await.json;
     assert_eq!(told["run"]["records"], events["events"].as_array().unwrap().len());
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_not_sealed_is_told_as_such() {
+    let desk = Desk::new().await;
+    let name = desk.ended(Outcome::Verified).await;
+    let run: RunId = name.parse().unwrap();
+    let sealed = desk.get(&format!("{RUNS}/{name}")).await.json;
+    assert_eq!(decided(&sealed)["isSealed"], true);
+
+    // The same run on another store, up to the record before the seal.
+    let lines = read_run(&*desk.store, &run).await.unwrap();
+    let machine = Delegation::replay(&read_records(&lines).unwrap().entries).unwrap();
+    let request = desk.store.get(&machine.request(), 1 << 20).await.unwrap().unwrap();
+    let (_, open) = lines.split_last().unwrap();
+    let other = Arc::new(MemoryStore::new());
+    let mut batch = Batch::of(open.to_vec());
+    batch.add_blob(request);
+    other.append(&run, 0, batch).await.unwrap();
+    let told = Desk::on(other).await.get_as(BLIND, &format!("{RUNS}/{name}")).await.json;
+    holds("BoardRun", &told);
+    assert_eq!(told["run"]["isSealed"], false);
+    assert_eq!(told["run"]["outcome"], Value::Null);
+    assert_eq!(told["mayMerge"]["may"], false);
+    let step = decided(&told);
+    assert_eq!((&step["outcome"], &step["isSealed"]), (&json!("verified"), &json!(false)));
+}
+
+/// The facts of the step that says what was decided.
+fn decided(told: &Value) -> Value {
+    let steps = told["run"]["steps"].as_array().unwrap();
+    steps.iter().find(|step| step["kind"] == "outcome").unwrap()["facts"].clone()
 }
 
 #[tokio::test]
