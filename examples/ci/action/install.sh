@@ -11,12 +11,18 @@ else
         echo "install.sh: a release is taken by its checksum: give sha256, as its SHA256SUMS has it" >&2
         exit 64
     fi
-    name="probity-$VERSION-$(uname -m)-unknown-linux-gnu"
     from=${PROBITY_RELEASES:-https://github.com/probity-dev/probity/releases/download}
-    curl --fail --silent --show-error --location --max-time 300 --retry 3 \
-        --output "$folder/$name.tar.gz" "$from/v$VERSION/$name.tar.gz"
-    (cd "$folder" && echo "$SHA256  $name.tar.gz" | sha256sum --check --strict --quiet)
-    tar -xzf "$folder/$name.tar.gz" -C "$folder" --strip-components=1
+    # A release has one archive for each machine: static, or for the C library that it was built beside.
+    # Which one is taken is of no weight: it must have the checksum.
+    for libc in musl gnu; do
+        name="probity-$VERSION-$(uname -m)-unknown-linux-$libc"
+        if curl --fail --silent --show-error --location --max-time 300 --retry 3 \
+            --output "$folder/probity.tar.gz" "$from/v$VERSION/$name.tar.gz"; then
+            break
+        fi
+    done
+    (cd "$folder" && echo "$SHA256  probity.tar.gz" | sha256sum --check --strict --quiet)
+    tar -xzf "$folder/probity.tar.gz" -C "$folder" --strip-components=1
 fi
 "$folder/bin/probity" --version
 echo "$folder/bin" >> "$GITHUB_PATH"
