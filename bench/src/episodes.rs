@@ -19,6 +19,8 @@ use crate::error::BenchError;
 use crate::machine::Machine;
 use crate::matrix::installed;
 
+pub(crate) use self::generate::one;
+
 /// Audits many episodes and prints a table.
 #[derive(Debug, Parser)]
 #[command(name = "episodes")]

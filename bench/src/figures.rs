@@ -17,6 +17,8 @@ use crate::machine::{self, Machine};
 use crate::peer::{self, Peer, Peers, Work};
 use crate::program;
 
+pub(crate) use script::SOURCE as SCRIPT;
+
 /// Measures and prints a table.
 #[derive(Debug, Parser)]
 #[command(name = "figures")]

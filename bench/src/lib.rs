@@ -14,6 +14,7 @@ mod error;
 mod face;
 pub mod figures;
 pub mod fleet;
+pub mod instructions;
 mod machine;
 pub mod matrix;
 mod peer;

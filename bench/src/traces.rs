@@ -144,7 +144,8 @@ fn measure(args: &Args) -> Result<Traces, BenchError> {
         let name = format!("evidence of {text_bytes} bytes");
         rows.push(programs.row(&name, &run, home.path(), args.loops, false)?);
     }
-    let peer = programs.python.as_ref().map(|path| path.display().to_string());
+    let peer = programs.python.as_ref().and_then(|path| path.file_name());
+    let peer = peer.map(|name| name.to_string_lossy().into_owned());
     Ok(Traces { machine, probity: version, peer, loops: args.loops, rows, skipped })
 }
 

@@ -57,6 +57,11 @@ pub(super) fn write(home: &Path, count: u64, changed: Option<u64>) -> Result<Wri
     Ok(Written { bytes, ..written })
 }
 
+/// The first episode and the envelope.
+pub(crate) fn one() -> (String, String) {
+    (episode(0).to_string(), envelope().to_string())
+}
+
 /// Writes lines alone. Their size in bytes.
 pub(super) fn lines(path: &Path, count: u64) -> Result<u64, BenchError> {
     lines_of(path, count, |index| episode(index).to_string())

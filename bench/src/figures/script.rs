@@ -15,7 +15,7 @@ use crate::error::BenchError;
 use crate::stopwatch::{median, us};
 
 /// As small as a verifier is: it looks at the claim and answers.
-const SOURCE: &str = "def run(result):
+pub(crate) const SOURCE: &str = "def run(result):
     said = result.get(\"response\", \"\")
     return {\"verified\": \"hello\" in said, \"reason\": \"it did not say hello\"}
 ";
