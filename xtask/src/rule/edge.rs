@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 35] = [
+const EDGES: [(&str, &[&str]); 36] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -45,6 +45,7 @@ const EDGES: [(&str, &[&str]); 35] = [
     ("probity-conformance", &["record"]),
     ("probity-telemetry", &["core", "record", "store", "egress", "verifier", "delegate", "engine"]),
     ("probity-harness", &["core"]),
+    ("probity-quality", &[]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
     ("probity-mcp", &["chat", "sandbox"]),
@@ -87,6 +88,7 @@ const EDGES: [(&str, &[&str]); 35] = [
             "conformance",
             "telemetry",
             "harness",
+            "quality",
         ],
     ),
     (
@@ -181,6 +183,7 @@ const OWNED: [(&str, &[&str]); 5] = [
             "probity-projection",
             "probity-verifier",
             "probity-script",
+            "probity-quality",
             "probity-bench",
         ],
     ),

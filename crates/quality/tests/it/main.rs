@@ -1,0 +1,12 @@
+//! The operators and the copy, through the crate's public face.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that breaks should say so at once"
+)]
+
+mod operators;
+mod picks;
+mod scores;
+mod trees;
