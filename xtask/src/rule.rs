@@ -8,4 +8,5 @@ pub mod link;
 pub mod name;
 pub mod panic;
 pub mod purity;
+pub mod shown;
 pub mod word;

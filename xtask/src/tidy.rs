@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::command::metadata;
-use crate::rule::{book, budget, code, edge, link, name, panic, purity, word};
+use crate::rule::{book, budget, code, edge, link, name, panic, purity, shown, word};
 use crate::{Finding, Source, Tree, XtaskError};
 
 /// Every rule that does not hold, in order of path.
@@ -21,6 +21,7 @@ pub fn tidy(root: &Path) -> Result<Vec<Finding>, XtaskError> {
     findings.extend(word::check(&tree));
     findings.extend(link::check(&tree));
     findings.extend(book::check(&tree));
+    findings.extend(shown::check(&tree));
     findings.extend(budget::check(&sources));
     findings.extend(panic::check(&sources));
     findings.extend(purity::check(&sources));

@@ -1,7 +1,7 @@
-//! Names, words and links.
+//! Names, words, links and what is shown.
 
 use xtask::Tree;
-use xtask::rule::{link, name, word};
+use xtask::rule::{link, name, shown, word};
 
 use crate::places;
 
@@ -63,4 +63,31 @@ fn links_that_lead_nowhere_are_found() {
         assert_eq!(places.iter().any(|p| p.starts_with("README.md")), found, "{text}");
         assert!(places.contains(&"docs/codes/x.md:1".to_owned()), "{places:?}");
     }
+}
+
+#[test]
+fn a_defence_names_a_test_that_is_there() {
+    let found = |rows: &str| {
+        let page =
+            format!("| Attack | Defence | Not defended | Shown by |\n|---|---|---|---|\n{rows}\n");
+        let tree = Tree::of(&[
+            ("docs/threat-model.md", &page),
+            ("crates/a/tests/it/b.rs", "#[test]\nfn it_holds() {}\n"),
+        ]);
+        shown::check(&tree).len()
+    };
+    for (rows, findings) in [
+        ("| a | b | c | `a/tests/it/b.rs`: `it_holds` |", 0),
+        ("| a `x \\| y` | b | c | `a/tests/it/b.rs`: `it_holds` |", 0),
+        ("| a | nothing: not ours | c | – |", 0),
+        ("| a | b | c | – |", 1),
+        ("| a | b | c | `a/tests/it/b.rs`: `it_holds`, `it_held` |", 1),
+        ("| a | b | c | `a/tests/it/c.rs`: `it_holds` |", 1),
+        ("| a | b | c | `a/tests/it/b.rs` |", 1),
+        ("| a | b | c |", 1),
+    ] {
+        assert_eq!(found(rows), findings, "{rows}");
+    }
+    let bare = "| Attack | Defence |\n|---|---|\n| a | b |\n";
+    assert_eq!(shown::check(&Tree::of(&[("docs/threat-model.md", bare)])).len(), 1);
 }
