@@ -41,6 +41,18 @@ impl Files {
     }
 }
 
+impl Files {
+    /// Bytes of the write-ahead log; more than any where it cannot be told.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let log = self
+            .opened
+            .iter()
+            .find(|(path, _)| path.as_os_str().as_encoded_bytes().ends_with(b"-wal"));
+        let about = log.and_then(|(path, _)| path.metadata().ok());
+        about.map_or(u64::MAX, |about| about.len())
+    }
+}
+
 #[cfg(unix)]
 fn identity(path: &std::path::Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,6 +1,7 @@
 //! Run logs, blobs and a queue in one SQLite file: the durable store of one machine.
 //!
-//! The file is in WAL mode, so `-wal` and `-shm` files stand beside it while it is open; copy it
+//! The file is in WAL mode, so `-wal` and `-shm` files stand beside it while it is open, and behind who
+//! [stayed briefly](Stay::Brief); copy it
 //! with `sqlite3 FILE ".backup COPY"`, not with `cp`. It must be on a local disk: WAL needs shared
 //! memory, which network file systems do not give.
 //!
@@ -43,5 +44,5 @@ mod tend;
 mod writer;
 
 pub use inspect::{Inspection, Jobs, inspect};
-pub use options::{Durability, Options};
+pub use options::{Durability, Options, Stay};
 pub use store::SqliteStore;

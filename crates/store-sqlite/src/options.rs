@@ -31,6 +31,19 @@ impl Durability {
     }
 }
 
+/// How long whoever opens a store means to keep it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stay {
+    /// As long as there is work. Reads are made on threads of their own, and the last one to close the
+    /// file merges the write-ahead log into it. The default.
+    #[default]
+    Long,
+    /// For one answer that somebody waits for. Reads are made on the caller's thread, and a write-ahead
+    /// log of up to 1 MiB is left beside the file for the next one to read: merging it would take four
+    /// flushes of the disk. What it holds is as durable as it was.
+    Brief,
+}
+
 /// How a store is opened. `Options::default()` suits everyone who does not know better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -46,6 +59,8 @@ pub struct Options {
     /// How long a lease of the queue lasts without a heartbeat, in milliseconds. 10 000 by default;
     /// from 1000 to 600 000. Of several processes on one file, each goes by its own.
     pub lease_ttl_ms: u32,
+    /// How long whoever opens it means to stay.
+    pub stay: Stay,
 }
 
 impl Options {
@@ -76,6 +91,7 @@ impl Default for Options {
             busy_timeout_ms: 5000,
             max_bytes: None,
             lease_ttl_ms: 10_000,
+            stay: Stay::Long,
         }
     }
 }

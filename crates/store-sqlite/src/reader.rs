@@ -1,4 +1,4 @@
-//! Reads: a few connections of their own, on blocking threads.
+//! Reads: a few connections of their own, on blocking threads or on that of the caller.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::append::{self, Found, find, find_small};
 use crate::fault::fault;
-use crate::{Options, jobs, open};
+use crate::{Options, Stay, jobs, open};
 
 /// Reads that go on at the same time; the others wait.
 const MAX_READERS: usize = 4;
@@ -48,22 +48,30 @@ impl Readers {
     {
         let closed = |_| StoreFault::new(FaultKind::Closed, "the readers are gone");
         let _permit = self.shared.permits.acquire().await.map_err(closed)?;
+        if self.shared.options.stay == Stay::Brief {
+            return self.shared.read(read);
+        }
         let shared = Arc::clone(&self.shared);
-        let task = tokio::task::spawn_blocking(move || {
-            let connection = match shared.take() {
-                Some(connection) => connection,
-                None => open::reader(&shared.path, &shared.options)?,
-            };
-            let value = read(&connection).map_err(|error| fault(&error))?;
-            shared.give_back(connection);
-            Ok(value)
-        });
+        let task = tokio::task::spawn_blocking(move || shared.read(read));
         let stopped = |_| StoreFault::new(FaultKind::Closed, "the runtime stopped during the read");
         task.await.map_err(stopped)?
     }
 }
 
 impl Shared {
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreFault> {
+        let connection = match self.take() {
+            Some(connection) => connection,
+            None => open::reader(&self.path, &self.options)?,
+        };
+        let value = read(&connection).map_err(|error| fault(&error))?;
+        self.give_back(connection);
+        Ok(value)
+    }
+
     fn take(&self) -> Option<Connection> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }

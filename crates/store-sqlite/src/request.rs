@@ -27,6 +27,8 @@ pub(crate) enum Request {
     Lease(Asked),
     /// Leases that reached nobody.
     GiveBack(Vec<Lease>),
+    /// Somebody wants to hear of commits of other processes.
+    Follow,
 }
 
 /// A batch that was checked.
@@ -73,7 +75,11 @@ impl Request {
         match self {
             Self::Append { work, .. } => work.batch.bytes(),
             Self::Put { work, .. } => work.bytes.len(),
-            Self::Enqueue { .. } | Self::Change { .. } | Self::Lease(_) | Self::GiveBack(_) => 0,
+            Self::Enqueue { .. }
+            | Self::Change { .. }
+            | Self::Lease(_)
+            | Self::GiveBack(_)
+            | Self::Follow => 0,
         }
     }
 

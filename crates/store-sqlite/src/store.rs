@@ -13,7 +13,7 @@ use probity_store::{
     AppendError, Batch, BlobError, Blobs, Cursor, FaultKind, LogState, ReadError, RunLog,
     RunSummary, StoreFault,
 };
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{OnceCell, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::queue::MAX_ASKS;
@@ -38,6 +38,8 @@ struct Shared {
     options: Options,
     readers: Readers,
     committed: watch::Receiver<u64>,
+    /// Set once the writer knows that somebody follows a log.
+    follows: OnceCell<()>,
     /// One for each call for jobs that waits.
     asks: Semaphore,
     /// Both are there until the drop takes them.
@@ -54,7 +56,7 @@ impl std::fmt::Debug for SqliteStore {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The writer is the last to close: it merges the write-ahead log into the file.
+        // The writer is the last to close: it decides what becomes of the write-ahead log.
         self.readers.close_idle();
         drop(self.requests.take());
         if let Some(writer) = self.writer.take() {
@@ -80,13 +82,14 @@ impl SqliteStore {
         let refusal = schema::prepare(&mut connection)?;
         let (requests, queue) = mpsc::channel(QUEUE_REQUESTS);
         let (committed_sender, committed) = watch::channel(0);
-        let writer = Writer::new(connection, refusal, committed_sender, options.lease_ttl());
+        let writer = Writer::new(connection, refusal, committed_sender, &options);
         let writer = start(writer, queue)?;
         let shared = Shared {
             readers: Readers::new(path.clone(), options),
             path,
             options,
             committed,
+            follows: OnceCell::new(),
             asks: Semaphore::new(MAX_ASKS),
             requests: Some(requests),
             writer: Some(writer),
@@ -218,6 +221,9 @@ impl RunLog for SqliteStore {
         timeout: Duration,
     ) -> Result<LogState, ReadError> {
         let mut committed = self.shared.committed.clone();
+        // Who cannot tell it looks by itself.
+        let follow = async || self.send(Request::Follow).await.unwrap_or_default();
+        self.shared.follows.get_or_init(follow).await;
         // A timeout beyond what the clock can hold is no bound at all, so it is cut to a year.
         let deadline = Instant::now() + timeout.min(Duration::from_secs(365 * 24 * 3600));
         loop {

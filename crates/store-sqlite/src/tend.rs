@@ -22,7 +22,7 @@ impl Writer {
     }
 
     pub(super) fn tend(&mut self) {
-        if self.has_other_commits() {
+        if self.listener.is_some() && self.has_other_commits() {
             self.committed.send_modify(|count| *count = count.wrapping_add(1));
             self.look_at = Some(Instant::now());
         }

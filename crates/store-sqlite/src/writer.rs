@@ -8,19 +8,26 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, watch};
 
 use crate::append::{append, put_blob};
-use crate::bell::Bell;
+use crate::bell::{Bell, Listener};
 use crate::clock::Moment;
 use crate::fault::fault;
 use crate::files::Files;
 use crate::held::Held;
 use crate::jobs::Jobs;
 use crate::request::{Asked, Change, Request};
+use crate::{Options, Stay};
 
 /// Requests that may wait; a caller beyond that waits to be let in.
 pub(crate) const QUEUE_REQUESTS: usize = 256;
 
 /// Bytes after which a group takes no further request: 16 MiB.
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
+
+/// How often the thread wakes where nobody waits for anything.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// The longest write-ahead log that whoever stays briefly leaves for the next one: 1 MiB.
+const MAX_LEFT_BYTES: u64 = 1 << 20;
 
 /// Everything the thread owns.
 pub(crate) struct Writer {
@@ -30,7 +37,11 @@ pub(crate) struct Writer {
     /// Counts commits, of other processes as far as they are noticed too, so that followers wake.
     pub(super) committed: watch::Sender<u64>,
     pub(super) bell: Bell,
+    /// There from when somebody waits for what other processes commit. Not before: to take a watch away
+    /// takes the kernel longer than a commit does.
+    pub(super) listener: Option<Listener>,
     files: Files,
+    stay: Stay,
     pub(super) lease_ttl: Duration,
     /// Leases that this store gave.
     pub(super) held: Held,
@@ -88,7 +99,7 @@ impl Writer {
         connection: Connection,
         refusal: Option<StoreFault>,
         committed: watch::Sender<u64>,
-        lease_ttl: Duration,
+        options: &Options,
     ) -> Self {
         let bell = Bell::of(connection.path());
         let files = Files::of(connection.path());
@@ -97,8 +108,10 @@ impl Writer {
             refusal,
             committed,
             bell,
+            listener: None,
             files,
-            lease_ttl,
+            stay: options.stay,
+            lease_ttl: options.lease_ttl(),
             held: Held::default(),
             asks: Vec::new(),
             unclaimed: Vec::new(),
@@ -110,22 +123,34 @@ impl Writer {
 
     /// Serves until the last sender is gone and the queue is empty.
     pub(crate) async fn serve(mut self, mut queue: mpsc::Receiver<Request>) {
-        let mut listener = self.bell.listen();
         loop {
-            let wake_at = self.wake_at(Instant::now() + listener.look_every());
+            let look_every = self.listener.as_ref().map_or(IDLE, Listener::look_every);
+            let wake_at = self.wake_at(Instant::now() + look_every);
+            let listener = self.listener.as_mut();
+            let rung = async {
+                match listener {
+                    Some(listener) => listener.rung().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 first = queue.recv() => match first {
                     Some(first) => {
                         self.settle_group(first, &mut queue);
-                        listener.forget();
+                        if let Some(listener) = &mut self.listener {
+                            listener.forget();
+                        }
                     }
-                    None => return,
+                    None => break,
                 },
-                () = listener.rung() => {}
+                () = rung => {}
                 () = tokio::time::sleep_until(wake_at.into()) => {}
             }
             self.tend();
+        }
+        if self.stay == Stay::Brief && self.files.log_bytes() <= MAX_LEFT_BYTES {
+            self.leave_log();
         }
     }
 
@@ -136,16 +161,26 @@ impl Writer {
                 Request::Lease(asked) => match &self.refusal {
                     Some(refusal) => drop(asked.reply.send(Err(refusal.clone()))),
                     None => {
+                        self.listen();
                         self.asks.push(asked);
                         self.look_at = Some(Instant::now());
                     }
                 },
                 Request::GiveBack(leases) => self.take_back(leases),
+                Request::Follow => self.listen(),
                 request => group.push(request),
             }
         }
         if !group.is_empty() {
             self.settle(group);
+        }
+    }
+
+    /// Begins to hear of other processes' commits. What was committed before is found by the look that
+    /// follows.
+    fn listen(&mut self) {
+        if self.listener.is_none() {
+            self.listener = Some(self.bell.listen());
         }
     }
 
@@ -298,10 +333,15 @@ impl Writer {
         self.files.check().map_err(|fault| {
             // On closing, what is in a write-ahead log that nobody else has would go into a file that
             // others have written since.
-            let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            drop(self.connection.set_db_config(keep, true));
+            self.leave_log();
             Failure { fault, at_commit }
         })
+    }
+
+    /// Has SQLite leave the write-ahead log as it is on closing.
+    fn leave_log(&self) {
+        let leave = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        drop(self.connection.set_db_config(leave, true));
     }
 }
 
@@ -333,7 +373,9 @@ impl Plan<'_> {
                 }
                 // The queue is open for those, and the others are not in a group.
                 (Request::Enqueue { .. } | Request::Change { .. }, None)
-                | (Request::Lease(_) | Request::GiveBack(_), _) => Answer::Changed(false),
+                | (Request::Lease(_) | Request::GiveBack(_) | Request::Follow, _) => {
+                    Answer::Changed(false)
+                }
             });
         }
         let mut leases = Vec::with_capacity(self.asks.len());
@@ -391,6 +433,6 @@ fn fail(request: Request, failure: &Failure) {
         Request::Enqueue { reply, .. } => drop(reply.send(Err(fault))),
         Request::Change { reply, .. } => drop(reply.send(Err(fault))),
         Request::Lease(asked) => drop(asked.reply.send(Err(fault))),
-        Request::GiveBack(_) => {}
+        Request::GiveBack(_) | Request::Follow => {}
     }
 }

@@ -5,6 +5,17 @@ probity_store::conformance_suite!(async || {
     (SqliteStore::open(folder.path().join("store.db"), Options::default()).unwrap(), folder)
 });
 
+/// The same for who stays briefly.
+mod brief {
+    use probity_store_sqlite::{Options, SqliteStore, Stay};
+
+    probity_store::conformance_suite!(async || {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { stay: Stay::Brief, ..Options::default() };
+        (SqliteStore::open(folder.path().join("store.db"), options).unwrap(), folder)
+    });
+}
+
 /// The same for its queue.
 mod queue {
     use std::time::Duration;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code; a panic is how a test fails")]
 
+mod brief;
 mod child;
 mod conformance;
 mod cost;
