@@ -192,6 +192,8 @@ impl Open {
                 drive::Open::start(spawn, program, prefix, socket).await.map(Self::Tree)
             }
             Launcher::InProcess => group::Open::start(spawn, socket).map(Self::Group),
+            // Taken off by whoever starts a child.
+            Launcher::Confined { by, .. } => Box::pin(Self::start(spawn, by, socket)).await,
         }
     }
 
@@ -261,6 +263,9 @@ fn again(error: &SandboxError) -> SandboxError {
             SandboxError::Watch { program: program.clone(), source: copy(source) }
         }
         SandboxError::Helper { detail } => SandboxError::Helper { detail: detail.clone() },
+        SandboxError::Unenforced { enforcement } => {
+            SandboxError::Unenforced { enforcement: enforcement.clone() }
+        }
         other => SandboxError::Helper { detail: other.to_string() },
     }
 }

@@ -14,9 +14,11 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::capture::{Capture, drain};
+use crate::confinement::Confinement;
 use crate::keeper::{Keeper, STOPPED_CHECK};
 use crate::launcher::Containment;
 use crate::order::{Order, Report, STARTED};
+use crate::part::Enforcement;
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// How long the helper goes on killing before it reports survivors.
@@ -142,9 +144,11 @@ async fn conclude(
     };
     keeper.release();
     match report {
-        Report::Done { status, strays, survivors } => {
-            Ok(Finished { ended: ended(status, stop)?, strays, survivors, ..never_started() })
+        Report::Done { status, strays, survivors, enforcement } => {
+            let ended = ended(status, stop)?;
+            Ok(Finished { ended, strays, survivors, enforcement, ..never_started() })
         }
+        Report::Refused { enforcement } => Err(SandboxError::Unenforced { enforcement }),
         Report::NotStarted { errno } => Err(spawn.start_error(io::Error::from_raw_os_error(errno))),
         Report::Unable { errno } => {
             let why = io::Error::from_raw_os_error(errno);
@@ -163,6 +167,7 @@ pub(crate) fn never_started() -> Finished {
         containment: Containment::Tree,
         strays: 0,
         survivors: 0,
+        enforcement: Enforcement::default(),
     }
 }
 
@@ -181,19 +186,21 @@ fn start(
     socket: Option<OwnedFd>,
 ) -> Result<(UnixStream, Keeper, Child), SandboxError> {
     let refused = |source| SandboxError::HelperStart { program: helper.to_path_buf(), source };
+    let confinement = spawn.confinement.as_ref().map(Confinement::encode).unwrap_or_default();
     let order = Order {
         stdin_bytes: spawn.stdin.len(),
         linger: spawn.linger,
         term_grace: spawn.term_grace,
         limits: spawn.limits,
         duplex: socket.is_some(),
+        confinement_len: confinement.len(),
         prefix_len: if spawn.limits.is_empty() { 0 } else { prefix.len() },
     };
     let (ours, theirs) = StdUnixStream::pair().map_err(refused)?;
     ours.set_nonblocking(true).map_err(refused)?;
     let ours = UnixStream::from_std(ours).map_err(refused)?;
     let mut command = spawn.base(helper.as_os_str());
-    command.args(prefix).arg("run").arg(order.encode());
+    command.args(prefix).arg("run").arg(order.encode()).args(confinement);
     if order.prefix_len > 0 {
         command.args(prefix);
     }

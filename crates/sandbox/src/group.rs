@@ -9,8 +9,10 @@ use tokio::process::{Child, ChildStderr};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::capture::Capture;
+use crate::confinement::Demand;
 use crate::drive::{KILL_BOUND, never_started, read_both};
 use crate::launcher::Containment;
+use crate::part::{Enforcement, Lack, Level};
 use crate::spawn::{Ended, Finished, SandboxError, Spawn, Status};
 
 /// Kills the group when dropped: at the end, and when the caller stops waiting.
@@ -36,9 +38,7 @@ impl Drop for Group {
 }
 
 pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
-    if !spawn.limits.is_empty() {
-        return Err(SandboxError::Unsupported { what: "a limit on resources" });
-    }
+    let enforcement = unconfined(spawn)?;
     let started = Instant::now();
     if spawn.cancel.is_cancelled() {
         return Ok(Finished { containment: Containment::Group, ..never_started() });
@@ -92,6 +92,7 @@ pub(crate) async fn run(spawn: &Spawn) -> Result<Finished, SandboxError> {
         containment: Containment::Group,
         strays: 0,
         survivors: 0,
+        enforcement,
     })
 }
 
@@ -100,14 +101,13 @@ pub(crate) struct Open {
     child: Child,
     group: Group,
     started: Instant,
+    enforcement: Enforcement,
 }
 
 impl Open {
     /// Starts the command with `socket` as standard input and output.
     pub(crate) fn start(spawn: &Spawn, socket: OwnedFd) -> Result<Self, SandboxError> {
-        if !spawn.limits.is_empty() {
-            return Err(SandboxError::Unsupported { what: "a limit on resources" });
-        }
+        let enforcement = unconfined(spawn)?;
         let started = Instant::now();
         let mut command = spawn.base(&spawn.program);
         command.args(&spawn.args).process_group(0);
@@ -115,7 +115,7 @@ impl Open {
         command.stdin(stdin).stdout(socket).stderr(Stdio::piped());
         let child = command.spawn().map_err(|source| spawn.start_error(source))?;
         let group = Group::of(&child);
-        Ok(Self { child, group, started })
+        Ok(Self { child, group, started, enforcement })
     }
 
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
@@ -132,7 +132,22 @@ impl Open {
         let ended = ended
             .map_err(|source| SandboxError::Watch { program: spawn.program_text(), source })?;
         let (elapsed, containment) = (self.started.elapsed(), Containment::Group);
-        Ok(Finished { ended, elapsed, containment, ..never_started() })
+        let enforcement = self.enforcement;
+        Ok(Finished { ended, elapsed, containment, enforcement, ..never_started() })
+    }
+}
+
+/// Without the helper no part of a confinement holds.
+fn unconfined(spawn: &Spawn) -> Result<Enforcement, SandboxError> {
+    if !spawn.limits.is_empty() {
+        return Err(SandboxError::Unsupported { what: "a limit on resources" });
+    }
+    let Some(confinement) = &spawn.confinement else { return Ok(Enforcement::default()) };
+    let lacking = |part| (part, Level::Unavailable(Lack::Helper));
+    let enforcement: Enforcement = confinement.parts().into_iter().map(lacking).collect();
+    match confinement.demand {
+        Demand::BestEffort => Ok(enforcement),
+        Demand::Required => Err(SandboxError::Unenforced { enforcement }),
     }
 }
 

@@ -2,6 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::confinement::Confinement;
+use crate::spawn::Limits;
 
 /// How commands are started and how far killing them reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,15 @@ pub enum Launcher {
     /// session or group is not reached, nothing is killed when the caller is killed with SIGKILL,
     /// and [`crate::Limits`] are refused. For embedders without a helper binary.
     InProcess,
+    /// As `by`, and every command is confined that does not say itself how.
+    Confined {
+        /// How commands are started.
+        by: Box<Self>,
+        /// What they are kept from.
+        confinement: Arc<Confinement>,
+        /// Their limits, where they name none themselves.
+        limits: Limits,
+    },
 }
 
 impl Launcher {
@@ -34,12 +47,19 @@ impl Launcher {
         }
     }
 
+    /// The same, with every command confined that does not say itself how.
+    #[must_use]
+    pub fn confined(&self, confinement: Confinement, limits: Limits) -> Self {
+        Self::Confined { by: Box::new(self.clone()), confinement: Arc::new(confinement), limits }
+    }
+
     /// How far killing reaches.
     #[must_use]
-    pub const fn containment(&self) -> Containment {
+    pub fn containment(&self) -> Containment {
         match self {
             Self::Helper { .. } => Containment::Tree,
             Self::InProcess => Containment::Group,
+            Self::Confined { by, .. } => by.containment(),
         }
     }
 }

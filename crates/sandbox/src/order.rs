@@ -4,6 +4,7 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
+use crate::part::Enforcement;
 use crate::spawn::{Limits, Status};
 
 /// What the helper is told, as one argument: `stdin=0,linger_ms=100,…`.
@@ -17,6 +18,8 @@ pub(crate) struct Order {
     /// Standard output is a socket that is the command's standard input too, and the helper says
     /// [`STARTED`] before it waits.
     pub(crate) duplex: bool,
+    /// How many of the following arguments are a confinement; 0 for none.
+    pub(crate) confinement_len: usize,
     /// How many of the following arguments lead back to this helper. Only used with limits.
     pub(crate) prefix_len: usize,
 }
@@ -25,11 +28,12 @@ impl Order {
     pub(crate) fn encode(&self) -> String {
         let ms = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
         format!(
-            "stdin={},duplex={},linger_ms={},grace_ms={},prefix={}{}",
+            "stdin={},duplex={},linger_ms={},grace_ms={},confinement={},prefix={}{}",
             self.stdin_bytes,
             u8::from(self.duplex),
             ms(self.linger),
             ms(self.term_grace),
+            self.confinement_len,
             self.prefix_len,
             encode_limits(&self.limits),
         )
@@ -45,11 +49,14 @@ impl Order {
                 "duplex" => order.duplex = value == 1,
                 "linger_ms" => order.linger = Duration::from_millis(value),
                 "grace_ms" => order.term_grace = Duration::from_millis(value),
+                "confinement" => order.confinement_len = usize::try_from(value).ok()?,
                 "prefix" => order.prefix_len = usize::try_from(value).ok()?,
                 "as" => order.limits.address_space_bytes = Some(value),
                 "cpu" => order.limits.cpu_seconds = Some(value),
                 "fsize" => order.limits.file_size_bytes = Some(value),
                 "nofile" => order.limits.open_files = Some(value),
+                "nproc" => order.limits.processes = Some(value),
+                "memory" => order.limits.memory_bytes = Some(value),
                 _ => return None,
             }
         }
@@ -63,6 +70,8 @@ fn encode_limits(limits: &Limits) -> String {
         ("cpu", limits.cpu_seconds),
         ("fsize", limits.file_size_bytes),
         ("nofile", limits.open_files),
+        ("nproc", limits.processes),
+        ("memory", limits.memory_bytes),
     ]
     .into_iter()
     .filter_map(|(key, value)| value.map(|value| format!(",{key}={value}")))
@@ -73,14 +82,16 @@ fn encode_limits(limits: &Limits) -> String {
 pub(crate) const STARTED: &str = "started\n";
 
 /// What the helper answers: one line, when everything is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The command could not be started: the system's error number.
     NotStarted { errno: i32 },
     /// The helper cannot contain anything here: the system's error number.
     Unable { errno: i32 },
+    /// Not everything that was required would hold, so nothing was started.
+    Refused { enforcement: Enforcement },
     /// Everything is dead. `status` is `None` when the helper was told to end it.
-    Done { status: Option<Status>, strays: u32, survivors: u32 },
+    Done { status: Option<Status>, strays: u32, survivors: u32, enforcement: Enforcement },
 }
 
 impl Report {
@@ -88,13 +99,14 @@ impl Report {
         match self {
             Self::NotStarted { errno } => format!("not_started {errno}\n"),
             Self::Unable { errno } => format!("unable {errno}\n"),
-            Self::Done { status, strays, survivors } => {
+            Self::Refused { enforcement } => format!("refused {enforcement}\n"),
+            Self::Done { status, strays, survivors, enforcement } => {
                 let status = match status {
                     None => "stopped 0".to_owned(),
                     Some(Status::Code(code)) => format!("code {code}"),
                     Some(Status::Signal(signal)) => format!("signal {signal}"),
                 };
-                format!("done {status} {strays} {survivors}\n")
+                format!("done {status} {strays} {survivors} {enforcement}\n")
             }
         }
     }
@@ -104,7 +116,8 @@ impl Report {
         Some(match words.as_slice() {
             ["not_started", errno] => Self::NotStarted { errno: errno.parse().ok()? },
             ["unable", errno] => Self::Unable { errno: errno.parse().ok()? },
-            ["done", how, number, strays, survivors] => Self::Done {
+            ["refused", parts] => Self::Refused { enforcement: Enforcement::parse(parts)? },
+            ["done", how, number, strays, survivors, parts] => Self::Done {
                 status: match *how {
                     "stopped" => None,
                     "code" => Some(Status::Code(number.parse().ok()?)),
@@ -113,6 +126,7 @@ impl Report {
                 },
                 strays: strays.parse().ok()?,
                 survivors: survivors.parse().ok()?,
+                enforcement: Enforcement::parse(parts)?,
             },
             _ => return None,
         })
@@ -135,6 +149,8 @@ mod tests {
             cpu_seconds: Some(2),
             file_size_bytes: None,
             open_files: Some(4),
+            processes: Some(5),
+            memory_bytes: Some(6),
         };
         for limits in [limits, Limits::default()] {
             let order = Order {
@@ -143,21 +159,26 @@ mod tests {
                 term_grace: Duration::from_millis(9),
                 limits,
                 duplex: !limits.is_empty(),
+                confinement_len: 2,
                 prefix_len: 3,
             };
             assert_eq!(Order::parse(&order.encode()), Some(order));
         }
-        let done = |status| Report::Done { status, strays: 3, survivors: 4 };
+        let parts = || Enforcement::parse("files,signals:kernel").unwrap_or_default();
+        let done = |status| Report::Done { status, strays: 3, survivors: 4, enforcement: parts() };
         for report in [
             Report::NotStarted { errno: 2 },
             Report::Unable { errno: 38 },
+            Report::Refused { enforcement: parts() },
             done(None),
             done(Some(Status::Code(255))),
             done(Some(Status::Signal(9))),
         ] {
             assert_eq!(Report::parse(report.encode().trim_end()), Some(report));
         }
-        for line in ["", "done", "done code x 0 0", "done magic 0 0 0", "hello 1"] {
+        for line in
+            ["", "done", "done code x 0 0 -", "done magic 0 0 0 -", "done code 0 0 0", "hello 1"]
+        {
             assert_eq!(Report::parse(line), None, "{line}");
         }
         assert_eq!(Order::parse("stdin=1,unknown=2"), None);

@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capture::Captured;
 use crate::child::Child;
+use crate::confinement::Confinement;
 use crate::launcher::{Containment, Launcher};
+use crate::part::Enforcement;
 use crate::{drive, group};
 
 /// The variables of the caller that a command sees unless told otherwise.
@@ -44,6 +46,11 @@ pub struct Limits {
     pub file_size_bytes: Option<u64>,
     /// Open file descriptors.
     pub open_files: Option<u64>,
+    /// Processes and threads, of the command and all it starts together. Held by a control group, or,
+    /// for other users than root, by what all processes of the user together may be.
+    pub processes: Option<u64>,
+    /// Memory, of the command and all it starts together. Held by a control group.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Limits {
@@ -77,6 +84,7 @@ pub struct Spawn {
     pub(crate) term_grace: Duration,
     pub(crate) cancel: CancellationToken,
     pub(crate) limits: Limits,
+    pub(crate) confinement: Option<Confinement>,
 }
 
 impl Spawn {
@@ -97,6 +105,7 @@ impl Spawn {
             term_grace: Duration::ZERO,
             cancel: CancellationToken::new(),
             limits: Limits::default(),
+            confinement: None,
         }
     }
 
@@ -207,6 +216,13 @@ impl Spawn {
         self
     }
 
+    /// What the command is kept from, in place of what the launcher says.
+    #[must_use]
+    pub fn confinement(mut self, confinement: Confinement) -> Self {
+        self.confinement = Some(confinement);
+        self
+    }
+
     /// Runs the command to its end and kills what it leaves behind. Dropping the future kills
     /// everything too, shortly after.
     ///
@@ -218,6 +234,10 @@ impl Spawn {
         match launcher {
             Launcher::Helper { program, prefix } => drive::run(self, program, prefix).await,
             Launcher::InProcess => group::run(self).await,
+            Launcher::Confined { .. } => {
+                let (spawn, launcher) = self.under(launcher);
+                Box::pin(spawn.run(launcher)).await
+            }
         }
     }
 
@@ -233,7 +253,21 @@ impl Spawn {
     /// started may be told by [`Child::wait`] instead.
     pub async fn start(&self, launcher: &Launcher) -> Result<Child, SandboxError> {
         self.check()?;
-        Child::start(self, launcher).await
+        let (spawn, launcher) = self.under(launcher);
+        Child::start(&spawn, launcher).await
+    }
+
+    /// The same with what the launcher adds, and the launcher that remains.
+    fn under<'a>(&self, mut launcher: &'a Launcher) -> (Self, &'a Launcher) {
+        let mut spawn = self.clone();
+        while let Launcher::Confined { by, confinement, limits } = launcher {
+            spawn.confinement.get_or_insert_with(|| Confinement::clone(confinement));
+            if spawn.limits.is_empty() {
+                spawn.limits = *limits;
+            }
+            launcher = by;
+        }
+        (spawn, launcher)
     }
 
     fn check(&self) -> Result<(), SandboxError> {
@@ -242,6 +276,9 @@ impl Spawn {
         }
         if let Some(dir) = self.cwd.as_deref().filter(|dir| !dir.is_dir()) {
             return Err(SandboxError::Cwd { dir: dir.to_path_buf() });
+        }
+        if let Some(path) = self.confinement.as_ref().and_then(Confinement::unfit_path) {
+            return Err(SandboxError::ConfinedPath { path: path.to_path_buf() });
         }
         let has_nul = |text: &OsStr| text.as_bytes().contains(&0);
         if has_nul(&self.program) || self.args.iter().any(|arg| has_nul(arg)) {
@@ -333,6 +370,8 @@ pub struct Finished {
     /// Processes that would not die, for example because they run as another user. 0 but for
     /// programs with more rights than the caller.
     pub survivors: u32,
+    /// What it was kept from: every part of its confinement that was asked for. Empty without one.
+    pub enforcement: Enforcement,
 }
 
 impl Finished {
@@ -394,6 +433,18 @@ pub enum SandboxError {
         /// What was asked for.
         what: &'static str,
     },
+    /// Not everything that the confinement requires would hold; nothing was started.
+    #[error("the sandbox cannot hold what is required of it here: {}", lacking(enforcement))]
+    Unenforced {
+        /// Every part, with its level.
+        enforcement: Enforcement,
+    },
+    /// A path of the confinement cannot be meant.
+    #[error("the sandbox cannot take the path `{path}`: it is not absolute, or holds a NUL byte")]
+    ConfinedPath {
+        /// The path.
+        path: PathBuf,
+    },
     /// The helper could not be started.
     #[error("cannot start the sandbox helper `{program}`: {source}")]
     HelperStart {
@@ -429,9 +480,18 @@ impl SandboxError {
             Self::Env { .. } => "command_env",
             Self::StdinTooLong { .. } => "command_stdin_too_long",
             Self::Unsupported { .. } => "sandbox_unsupported",
+            Self::Unenforced { .. } => "sandbox_unavailable",
+            Self::ConfinedPath { .. } => "sandbox_path",
             Self::HelperStart { .. } => "sandbox_helper_start",
             Self::Helper { .. } => "sandbox_helper",
             Self::Watch { .. } => "sandbox_watch",
         }
     }
+}
+
+fn lacking(enforcement: &Enforcement) -> String {
+    let missing = enforcement.missing();
+    let missing: Vec<String> =
+        missing.map(|(part, lack)| format!("{} ({})", part.as_str(), lack.text())).collect();
+    missing.join(", ")
 }

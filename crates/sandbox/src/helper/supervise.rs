@@ -6,7 +6,8 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,11 +19,19 @@ use rustix::process::{
     set_dumpable_behavior, setsid, wait,
 };
 
-use super::limit;
+use super::confine::Ground;
+use super::control_group::ControlGroup;
+use super::limit::Told;
+use super::own_temp::OwnTemp;
+use crate::confinement::Confinement;
 use crate::descendants;
 use crate::drive::KILL_BOUND;
 use crate::order::{Order, Report, STARTED, proc_fd};
+use crate::part::Enforcement;
 use crate::spawn::Status;
+
+/// What the step says is one line or two.
+const MAX_TOLD_BYTES: u64 = 4096;
 
 /// What the threads see. Each is sent at most once.
 enum Seen {
@@ -34,52 +43,60 @@ enum Seen {
     Stop,
 }
 
-/// `<order> <prefix…> <program> <args…>`.
+/// `<order> <confinement…> <prefix…> <program> <args…>`.
 pub(super) fn main(args: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode> {
     let order = Order::parse(args.next()?.to_str()?)?;
+    let words: Vec<OsString> = args.take(order.confinement_len).collect();
+    let confinement = match words.is_empty() {
+        true => None,
+        false => Some(Confinement::parse(&words)?),
+    };
     let prefix: Vec<OsString> = args.take(order.prefix_len).collect();
     let program = args.next()?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let report = supervise(&order, &prefix, &program, args, &control);
+    let what = What { order: &order, prefix: &prefix, program: &program };
+    let report = supervise(&what, args, confinement, &control);
     // Not sent when the caller is gone, or when a program below closed this direction to stand in
     // front of it with an answer of its own.
     let sent = (&control).write_all(report.encode().as_bytes());
     Some(if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// What is to be started.
+struct What<'a> {
+    order: &'a Order,
+    prefix: &'a [OsString],
+    program: &'a OsString,
+}
+
 fn supervise(
-    order: &Order,
-    prefix: &[OsString],
-    program: &OsString,
+    what: &What<'_>,
     args: &mut dyn Iterator<Item = OsString>,
+    confinement: Option<Confinement>,
     control: &UnixStream,
 ) -> Report {
+    let order = what.order;
     let mut wire = control;
     let mut input = vec![0; order.stdin_bytes];
     if wire.read_exact(&mut input).is_err() {
-        return Report::Done { status: None, strays: 0, survivors: 0 };
+        let enforcement = Enforcement::default();
+        return Report::Done { status: None, strays: 0, survivors: 0, enforcement };
     }
     // Whatever can fail here fails before the command exists.
-    let prepared = settle(order).and_then(|()| Watch::start(control, input)).and_then(|watch| {
-        let failure = (!order.limits.is_empty()).then(Failure::new).transpose()?;
-        Ok((watch, failure))
-    });
-    let (watch, failure) = match prepared {
+    let prepared = Place::prepare(order, confinement);
+    // Afterwards, because who is not dumpable may not say who it is in a user namespace.
+    let prepared = prepared.and_then(|place| settle(order).map(|()| place));
+    let prepared =
+        prepared.and_then(|place| Ok((place, stdin_of(order)?, Watch::start(control, input)?)));
+    let (mut place, stdin, watch) = match prepared {
         Ok(prepared) => prepared,
         Err(error) => return Report::Unable { errno: errno(&error) },
     };
-    let mut command = match &failure {
-        Some(failure) => failure.limited(order, prefix, program),
-        None => Command::new(program),
-    };
-    command.args(args).process_group(0);
-    command.stdin(match stdin_of(order) {
-        Ok(stdin) => stdin,
-        Err(error) => return Report::Unable { errno: errno(&error) },
-    });
-    let mut child = match command.spawn() {
+    let mut command = place.command(what);
+    command.args(args).process_group(0).stdin(stdin);
+    let mut child = match place.start(&mut command) {
         Ok(child) => child,
-        Err(error) => return Report::NotStarted { errno: errno(&error) },
+        Err(report) => return report,
     };
     let pid = i32::try_from(child.id()).unwrap_or_default();
     watch.begin(pid, child.stdin.take());
@@ -87,7 +104,7 @@ fn supervise(
         // A caller that is gone does not read it; the end of the socket says so too.
         let _ = wire.write_all(STARTED.as_bytes());
     }
-    end(order, pid, &watch.seen, failure, control)
+    end(order, pid, &watch.seen, place, control)
 }
 
 fn stdin_of(order: &Order) -> io::Result<Stdio> {
@@ -118,7 +135,94 @@ fn settle(order: &Order) -> io::Result<()> {
     std::fs::read_dir("/proc/self/task").map(|_| ())
 }
 
-/// Where the step that sets the limits says why the command did not start.
+/// What stands around the command. Whatever of it is on disk goes with it.
+struct Place {
+    /// Where there are limits. What they and the confinement came to is told by the step then.
+    failure: Option<Failure>,
+    group: Option<ControlGroup>,
+    /// How this process confines the command itself.
+    ground: Option<Ground>,
+    /// The confinement for the step to set.
+    handed_on: Option<Confinement>,
+    temp: Option<OwnTemp>,
+    enforcement: Enforcement,
+}
+
+impl Place {
+    fn prepare(order: &Order, confinement: Option<Confinement>) -> io::Result<Self> {
+        let mut confinement = confinement;
+        let temp = match &confinement {
+            Some(asked) if asked.is_closed => Some(OwnTemp::make()?),
+            _ => None,
+        };
+        if let (Some(temp), Some(asked)) = (&temp, &mut confinement) {
+            asked.writable.push(temp.path().to_path_buf());
+        }
+        let limits = &order.limits;
+        let has_step = !limits.is_empty();
+        let is_counted = limits.processes.is_some() || limits.memory_bytes.is_some();
+        let (ground, handed_on) = match confinement {
+            Some(asked) if has_step => (None, Some(asked)),
+            Some(asked) => (Some(Ground::enter(asked)), None),
+            None => (None, None),
+        };
+        Ok(Self {
+            failure: has_step.then(Failure::new).transpose()?,
+            group: is_counted.then(|| ControlGroup::make(limits)).flatten(),
+            ground,
+            handed_on,
+            temp,
+            enforcement: Enforcement::default(),
+        })
+    }
+
+    /// The command, behind the step that sets its limits where there are some.
+    fn command(&self, what: &What<'_>) -> Command {
+        let mut command = match &self.failure {
+            Some(failure) => {
+                let confinement = self.handed_on.as_ref().map(Confinement::encode);
+                let confinement = confinement.unwrap_or_default();
+                let group = self.group.as_ref().map(ControlGroup::folder);
+                failure.limited(what, group, confinement)
+            }
+            None => Command::new(what.program),
+        };
+        if let Some(temp) = &self.temp {
+            command.env("TMPDIR", temp.path());
+        }
+        command
+    }
+
+    /// Starts the command from a thread that is confined and gone when this returns: a thread in the
+    /// command's own domain is one that it may signal.
+    fn start(&mut self, command: &mut Command) -> Result<Child, Report> {
+        let failed = |error: io::Error| Report::NotStarted { errno: errno(&error) };
+        let Some(ground) = &self.ground else { return command.spawn().map_err(failed) };
+        let started = thread::scope(|scope| {
+            let confined = || {
+                let enforcement =
+                    ground.apply().map_err(|enforcement| Report::Refused { enforcement })?;
+                Ok((command.spawn().map_err(failed)?, enforcement))
+            };
+            let thread = thread::Builder::new().spawn_scoped(scope, confined);
+            let thread = thread.map_err(|error| Report::Unable { errno: errno(&error) })?;
+            thread.join().unwrap_or(Err(Report::Unable { errno: 0 }))
+        });
+        let (child, enforcement) = started?;
+        self.enforcement = enforcement;
+        Ok(child)
+    }
+
+    /// What the step said, where there is one. To be asked once the step is gone, with the command or
+    /// before it.
+    fn hear(&mut self) -> Told {
+        let told = self.failure.take().map(Failure::told).unwrap_or_default();
+        self.enforcement.join(&told.enforcement);
+        told
+    }
+}
+
+/// Where the step that sets the limits says what held, and why the command did not start.
 struct Failure {
     reader: PipeReader,
     /// Kept until the command has ended: the step opens it by path, at a time of its own.
@@ -132,20 +236,28 @@ impl Failure {
     }
 
     /// The command behind the step that sets its limits.
-    fn limited(&self, order: &Order, prefix: &[OsString], program: &OsString) -> Command {
+    fn limited(
+        &self,
+        what: &What<'_>,
+        group: Option<&Path>,
+        confinement: Vec<OsString>,
+    ) -> Command {
         let mut command = Command::new("/proc/self/exe");
-        command.args(prefix).arg("limit").arg(order.encode());
-        command.arg(proc_fd(std::process::id(), self.writer.as_raw_fd())).arg(program);
+        let order = Order { confinement_len: confinement.len(), ..*what.order };
+        command.args(what.prefix).arg("limit").arg(order.encode());
+        command.arg(proc_fd(std::process::id(), self.writer.as_raw_fd()));
+        command.arg(group.unwrap_or(Path::new("-"))).args(confinement).arg(what.program);
         command
     }
 
-    /// The error number, once the step is gone: then nobody else holds the writing end.
-    fn told(self) -> Option<i32> {
-        let Self { mut reader, writer } = self;
+    /// What was written, once the step is gone: then nobody else holds the writing end.
+    fn told(self) -> Told {
+        let Self { reader, writer } = self;
         drop(writer);
-        let mut bytes = [0; 4];
-        reader.read_exact(&mut bytes).ok()?;
-        Some(i32::from_ne_bytes(bytes))
+        let mut text = String::new();
+        // Half of it says half of it.
+        let _ = reader.take(MAX_TOLD_BYTES).read_to_string(&mut text);
+        Told::parse(&text)
     }
 }
 
@@ -215,7 +327,7 @@ fn end(
     order: &Order,
     pid: i32,
     seen: &Receiver<Seen>,
-    failure: Option<Failure>,
+    mut place: Place,
     control: &UnixStream,
 ) -> Report {
     let status = match seen.recv() {
@@ -225,10 +337,12 @@ fn end(
         // command, and its status is lost.
         Ok(Seen::AllGone) | Err(_) => return Report::Unable { errno: Errno::CHILD.raw_os_error() },
     };
-    if status == Some(Status::Code(i32::from(limit::NOT_STARTED)))
-        && let Some(errno) = failure.and_then(Failure::told)
-    {
-        return Report::NotStarted { errno };
+    if status.is_some() {
+        match place.hear() {
+            Told { is_refused: true, enforcement, .. } => return Report::Refused { enforcement },
+            Told { errno: Some(errno), .. } => return Report::NotStarted { errno },
+            Told { .. } => {}
+        }
     }
     let mut strays = BTreeSet::new();
     let gone = match status {
@@ -239,9 +353,14 @@ fn end(
             wait_gone(seen, order.term_grace)
         }
     };
-    let survivors = if gone { 0 } else { kill_all(seen, &mut strays) };
+    let group = place.group.as_ref();
+    let survivors = if gone { 0 } else { kill_all(seen, &mut strays, group) };
     strays.remove(&pid);
-    Report::Done { status, strays: u32::try_from(strays.len()).unwrap_or(u32::MAX), survivors }
+    if survivors == 0 {
+        place.hear();
+    }
+    let strays = u32::try_from(strays.len()).unwrap_or(u32::MAX);
+    Report::Done { status, strays, survivors, enforcement: place.enforcement.clone() }
 }
 
 /// A caller that closed only its sending side waits for the report; one that is gone does not, and
@@ -268,8 +387,17 @@ fn wait_gone(seen: &Receiver<Seen>, bound: Duration) -> bool {
 }
 
 /// Kills until nothing is left, or the bound is reached. Returns how many are left.
-fn kill_all(seen: &Receiver<Seen>, killed: &mut BTreeSet<i32>) -> u32 {
+fn kill_all(
+    seen: &Receiver<Seen>,
+    killed: &mut BTreeSet<i32>,
+    group: Option<&ControlGroup>,
+) -> u32 {
     let deadline = Instant::now() + KILL_BOUND;
+    // Named first, so that they are counted; the group takes those that were quicker.
+    killed.extend(descendants::signal(Signal::KILL));
+    if let Some(group) = group {
+        group.kill();
+    }
     let mut pause = Duration::from_millis(1);
     while Instant::now() < deadline {
         let before = killed.len();

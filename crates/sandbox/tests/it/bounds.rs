@@ -108,6 +108,7 @@ async fn limits_hold_and_cannot_be_raised() {
         cpu_seconds: Some(1),
         file_size_bytes: Some(4096),
         open_files: Some(40),
+        ..Limits::default()
     };
     let finished =
         run(&sh("ulimit -v; ulimit -t; ulimit -n; ulimit -n 50 2>/dev/null || echo no")

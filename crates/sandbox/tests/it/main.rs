@@ -4,6 +4,7 @@
 
 mod bounds;
 mod child;
+mod confine;
 mod contain;
 mod hostile;
 mod parent;
