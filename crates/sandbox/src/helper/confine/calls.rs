@@ -1,8 +1,8 @@
 //! System calls that a closed confinement refuses: those that change what the other parts stand on, that
 //! reach into the kernel, or that go around the filter.
 //!
-//! The filter is written by hand: the kernel tries it on every call that there is when it is put on, and one
-//! that compares each number once is put on in a third of the time that a generated one takes.
+//! The filter is written by hand: when it is put on, the kernel tries it with every call that there is, and
+//! one that compares each number once takes less of that than a generated one.
 
 use seccompiler::{BpfProgram, apply_filter, sock_filter};
 

@@ -20,8 +20,7 @@ const LEAST: ABI = ABI::V3;
 const NEWEST: ABI = ABI::V5;
 
 /// Files that nothing is kept in, and that programs open for writing.
-const DEVICES: [&str; 6] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
 /// Fences the calling thread in.
 pub(super) fn raise(confinement: &Confinement) -> Vec<(Part, Level)> {
@@ -103,8 +102,7 @@ fn allow(
     path: &Path,
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    let Ok(about) = path.metadata() else { return Ok(made) };
     let Ok(opened) = PathFd::new(path) else { return Ok(made) };
-    let access = if about.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+    // Of what is no folder, the rights of folders are left out with the best effort.
     made.add_rule(PathBeneath::new(opened, access))
 }

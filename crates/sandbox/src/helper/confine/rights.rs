@@ -5,9 +5,8 @@ use std::fs;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, UnshareFlags, capabilities, capability_is_in_bounding_set,
-    clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
-    set_no_new_privs,
+    CapabilitySet, CapabilitySets, UnshareFlags, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
 use super::lack;
@@ -63,11 +62,11 @@ pub(super) fn give_up(confinement: &Confinement) -> Result<(), Lack> {
     }
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
-        match capability_is_in_bounding_set(capability) {
-            Ok(true) if !KEPT.contains(capability) => {
-                remove_capability_from_bounding_set(capability).map_err(lack)?;
-            }
-            Ok(_) => {}
+        if KEPT.contains(capability) {
+            continue;
+        }
+        match remove_capability_from_bounding_set(capability) {
+            Ok(()) => {}
             // There are no more.
             Err(Errno::INVAL) => break,
             Err(error) => return Err(lack(error)),
