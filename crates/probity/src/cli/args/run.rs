@@ -13,24 +13,31 @@ pub(super) const RUN_HELP: &str = "\
 Checks:
   file:PATH     created changed absent contains= matches= sha256= min_bytes= max_bytes= mode=
                 newer_than=run-start
-  dir:PATH      created changed absent entries= min_entries=
+  dir:PATH      created changed absent entries= min_entries= mode= newer_than=run-start
   text:         contains= matches=          (the delegate's response)
-  json:PATH     schema= pointer= equals=
-  command:LINE  exit= stdout_contains= stdout_matches= timeout= inputs=
-  external:LINE args= env= inputs=           (JSON in on stdin, a JSON verdict out)
-  http:URL      status= body_contains= pointer= equals=        (needs --allow-host)
-  git:REF       exists created clean pushed=REMOTE contains_path=
+  json:PATH     schema= pointer= equals=    (PATH - is the response)
+  command:LINE  exit= stdout_contains= stdout_matches= inputs= may_change= env=
+  external:LINE args= inputs= may_change= env=     (JSON in on stdin, a JSON verdict out)
+  http:URL      status= body_contains= body_matches= pointer= equals=     (needs --allow-host)
+  git:REF       exists created clean pushed=REMOTE contains_path= reachable_from=REF
   sqlite:PATH   query= equals= at_least=
-  port:HOST:PORT   process:NAME   changes_only:GLOB[,GLOB]...
-  read_after_write:SOURCE  expected= mode= pointer= query=     (reads until it fits or time is up)
-  invariant_check:SOURCE   equals= at_least= at_most= status= matches= pointer= query=
+  port:HOST:PORT   closed
+  process:NAME  absent
+  changes_only:GLOB[,GLOB]...               (changes_only:none allows nothing)
+  read_after_write:SOURCE  expected= mode= pointer= query= inputs= may_change= env=
+                (reads until it fits or time is up)
+  invariant_check:SOURCE   equals= at_least= at_most= status= matches= pointer= query= inputs=
+                may_change= env=
                 SOURCE is file:PATH, http:URL, sqlite:PATH or command:LINE
-  citations:PATH  evidence=FOLDER min_supports= quotes=any revise   (PATH - is the response)
+  citations:PATH  evidence=FOLDER min_supports= quotes=any allow_marked_insufficient revise
+                may_change=                 (PATH - is the response)
   agent:MAP     (another delegate judges the claim; see docs/delegates.md)
   human:NAME    question=            (the run waits; answer with probity log answer)
-  The target ends at the first comma; write \\, for a comma inside it. inputs= and may_change= take
-  one glob each and may be repeated. Every check but changes_only also takes id= and timeout=
-  (default 10s; 2m for command and external).
+  The target ends at the first comma; write \\, for a comma inside it. Keys that take a text, a
+  glob or a name more than once are repeated. Every check but changes_only also takes id= and
+  timeout= (default 10s; 2m for command and external, 5m for agent, 24h for human).
+  Commands see PATH, HOME, LANG, LC_ALL, TMPDIR, TERM and USER; env=NAME hands another variable on.
+  docs/checks.md says what each key means.
 
 Examples:
   probity run \"fix the tests\" --expect 'command:cargo test,timeout=10m' -- claude -p
@@ -64,7 +71,8 @@ pub struct RequestArgs {
     /// Retries after a rejected claim: 0 to 99. 0 verifies once. [default: 2]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_retries: Option<i64>,
-    /// How submissions become attempts. [default: every_submission]
+    /// How submissions become attempts: every_submission, by_candidate or by_candidate_strict.
+    /// [default: every_submission]
     #[arg(long, value_name = "MODE", value_parser = counting_mode)]
     pub counting: Option<CountingMode>,
     /// Wall time of the whole run, such as 30m; up to 30d. [default: no bound]
@@ -78,7 +86,7 @@ pub struct RequestArgs {
     /// and {prompt} are filled in. Without it every attempt starts anew.
     #[arg(long, value_name = "COMMAND")]
     pub resume_command: Option<String>,
-    /// What the delegate writes.
+    /// What the delegate writes: text, auto, claude, codex, gemini or opencode. [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = output_format)]
     pub format: Option<OutputFormat>,
     /// What a delegate that ends with a failure means.
