@@ -101,6 +101,27 @@ fn the_documented_installation_works_from_an_archive() {
     assert!(completions.contains("junit"));
 }
 
+#[test]
+fn the_image_is_built_from_every_member_of_the_workspace() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let ignored = fs::read_to_string(root.join("packaging/Dockerfile.dockerignore")).unwrap();
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (_, members) = manifest.split_once("members = [").unwrap();
+    let (members, _) = members.split_once(']').unwrap();
+    let members: Vec<&str> =
+        members.split(',').map(|member| member.trim().trim_matches('"')).collect();
+    assert!(members.contains(&"bench") && members.contains(&"crates/*"), "{members:?}");
+    for pattern in ignored.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        // Nothing but names from the root is there, so none matches deeper than it says.
+        assert!(!pattern.contains('*'), "{pattern}");
+        let is_above =
+            |member: &&&str| *member == &pattern || member.starts_with(&format!("{pattern}/"));
+        assert_eq!(members.iter().find(is_above), None, "{pattern}");
+    }
+    let dockerfile = fs::read_to_string(root.join("packaging/Dockerfile")).unwrap();
+    assert!(dockerfile.contains("\nCOPY . .\n"), "{dockerfile}");
+}
+
 /// What a step of the action would have in its environment.
 fn step(world: &World) -> Vec<(&'static str, String)> {
     let at = |name: &str| world.beside(name).display().to_string();
@@ -172,25 +193,31 @@ fn the_action_runs_only_what_was_reviewed() {
 
 #[test]
 fn the_action_takes_a_release_by_its_checksum_alone() {
-    let world = World::new();
-    let machine = run(&world, &["uname", "-m"], &[]).stdout.trim().to_owned();
-    let name = format!("probity-9.9.9-{machine}-unknown-linux-gnu");
-    let release = world.beside("releases/v9.9.9");
-    fs::create_dir_all(release.join(&name).join("bin")).unwrap();
-    make_executable(&release.join(&name).join("bin/probity"), "#!/bin/sh\necho probity 9.9.9\n");
-    let pack = format!("cd ../releases/v9.9.9; tar -czf {name}.tar.gz {name}; sha256sum *.tar.gz");
-    let sum = run(&world, &["sh", "-euc", &pack], &[]).stdout;
-    let sum = sum.split_whitespace().next().unwrap();
-    let from = format!("file://{}", world.beside("releases").display());
-    let step = |sum| [("VERSION", "9.9.9"), ("SHA256", sum), ("PROBITY_RELEASES", from.as_str())];
-    let ran = run_step(&world, "install.sh", &step(sum));
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "probity 9.9.9\n"), "{ran:?}");
-    let path = fs::read_to_string(world.beside("path")).unwrap();
-    assert!(Path::new(path.trim()).join("probity").exists());
-    let other = "0".repeat(64);
-    let ran = run_step(&world, "install.sh", &step(&other));
-    assert!(ran.code != 0 && !ran.stdout.contains("9.9.9\n"), "{ran:?}");
-    assert_eq!(run_step(&world, "install.sh", &step("")).code, 64);
+    // As `cargo xtask dist` names its archive where musl is installed, and where it is not.
+    for libc in ["musl", "gnu"] {
+        let world = World::new();
+        let machine = run(&world, &["uname", "-m"], &[]).stdout.trim().to_owned();
+        let name = format!("probity-9.9.9-{machine}-unknown-linux-{libc}");
+        let release = world.beside("releases/v9.9.9");
+        fs::create_dir_all(release.join(&name).join("bin")).unwrap();
+        let program = release.join(&name).join("bin/probity");
+        make_executable(&program, "#!/bin/sh\necho probity 9.9.9\n");
+        let pack =
+            format!("cd ../releases/v9.9.9; tar -czf {name}.tar.gz {name}; sha256sum *.tar.gz");
+        let sum = run(&world, &["sh", "-euc", &pack], &[]).stdout;
+        let sum = sum.split_whitespace().next().unwrap();
+        let from = format!("file://{}", world.beside("releases").display());
+        let step =
+            |sum| [("VERSION", "9.9.9"), ("SHA256", sum), ("PROBITY_RELEASES", from.as_str())];
+        let ran = run_step(&world, "install.sh", &step(sum));
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "probity 9.9.9\n"), "{ran:?}");
+        let path = fs::read_to_string(world.beside("path")).unwrap();
+        assert!(Path::new(path.trim()).join("probity").exists());
+        let other = "0".repeat(64);
+        let ran = run_step(&world, "install.sh", &step(&other));
+        assert!(ran.code != 0 && !ran.stdout.contains("9.9.9\n"), "{ran:?}");
+        assert_eq!(run_step(&world, "install.sh", &step("")).code, 64);
+    }
 }
 
 #[test]
