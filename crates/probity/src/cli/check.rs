@@ -50,12 +50,19 @@ pub(super) async fn check(args: &CheckArgs, programs: &Programs) -> Result<u8, C
     let root = staged.as_ref().map_or(root, |staged| staged.folder().to_path_buf());
     let mut checker = Checker::new(programs, root)?;
     if args.files.is_empty() {
-        checker.project().await?;
+        let told = |error| match &staged {
+            Some(staged) => staged.told_error(error),
+            None => error,
+        };
+        checker.project().await.map_err(told)?;
     }
     for path in &args.files {
         checker.file(path).await;
     }
     let mut checked = checker.checked;
+    if let Some(staged) = &staged {
+        checked.findings.iter_mut().for_each(|it| it.message = staged.told(&it.message));
+    }
     checked.ok = checked.errors() == 0;
     match args.json {
         true => present::json(&checked)?,

@@ -7,8 +7,9 @@ use probity_engine::{Engine, SystemClock};
 use probity_verifier::expect;
 
 use super::args::{CheckingArgs, DemoArgs};
+use super::present::Kept;
 use super::progress::Progress;
-use super::run::{Output, cancel_on_signal, draw_run_id, finish, open_store};
+use super::run::{Output, cancel_on_signal, draw_run_id, finish, open_store, store_url};
 use super::{CliError, present};
 use crate::location::Programs;
 use crate::{Prepared, Request, prepare};
@@ -56,7 +57,7 @@ pub(super) async fn demo(args: &DemoArgs, programs: &Programs) -> Result<u8, Cli
     let store = open_store(&args.store).await?;
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let progress = Progress::new(args.json);
-    let output = Output::of(&plan, warnings);
+    let output = Output::of(&plan, warnings).kept(Kept::by(&store_url(&args.store)?));
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &CheckingArgs::printing(args.json)).await

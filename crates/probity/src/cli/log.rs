@@ -183,7 +183,7 @@ async fn show(
         asked = prepared.map_or_else(|_| Asked::default(), |prepared| Asked::of(&prepared.plan));
     }
     let stopped_by = StoppedBy::of(store, &report).await?;
-    let beside = Beside { asks: asked.by(&report), stopped_by: stopped_by.as_ref() };
+    let beside = Beside { asks: asked.by(&report), stopped_by: stopped_by.as_ref(), kept: None };
     match json {
         true => present::json(&Shown { report: &report, beside })?,
         false => present::whole_report(&report, &beside)?,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::CliError;
 
 pub(super) use asked::{Asked, Asks};
-pub(super) use beside::Beside;
+pub(super) use beside::{Beside, Kept};
 pub(super) use run::{Detail, outcome_tone};
 pub(super) use stopped_by::StoppedBy;
 pub(super) use style::{Style, Tone};

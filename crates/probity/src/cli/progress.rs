@@ -41,6 +41,8 @@ struct State {
     max_attempts: u32,
     attempt: u32,
     rejected: Option<String>,
+    /// The claim was made elsewhere: no delegate works.
+    is_given: bool,
 }
 
 impl Progress {
@@ -53,6 +55,13 @@ impl Progress {
             (false, false) => Face::Lines(String::new()),
         };
         Self { face, state: Mutex::default() }
+    }
+
+    /// The same, of a claim that was made elsewhere.
+    pub(super) fn of_claim(json: bool) -> Self {
+        let progress = Self::new(json);
+        progress.state().is_given = true;
+        progress
     }
 
     /// Lines that name their run, for where there are several.
@@ -124,7 +133,7 @@ impl State {
             } => Some(format!("{} passes already, before the delegate starts", self.name(*check))),
             Event::DelegateDispatched { attempt, .. } => {
                 self.attempt = *attempt;
-                Some(format!("{}: the delegate works", self.attempt()))
+                (!self.is_given).then(|| format!("{}: the delegate works", self.attempt()))
             }
             Event::DelegateNoted { kind, .. } => self.noted(*kind),
             Event::DelegateParked { until_ms, .. } => {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::args::{CheckingArgs, OnDelegateErrorArg, RequestArgs, RunArgs, StoreArgs};
 use super::ci::Ci;
-use super::present::{Asked as Humans, Beside, StoppedBy, hides};
+use super::present::{Asked as Humans, Beside, Kept, StoppedBy, hides};
 use super::progress::Progress;
 use super::signals::Signals;
 use super::source::{read_text, refuse_irregular};
@@ -48,7 +48,7 @@ async fn gated(args: &RunArgs, programs: &Programs, ci: &mut Ci) -> Result<u8, C
         None => (fresh(&args.request, &url, programs, ci)?, Entry::Open),
     };
     ci.drives(store.clone(), &prepared.plan.run, args.request.checking.workspace.as_deref());
-    drive(store, prepared, entry, &args.request.checking).await
+    drive(store, prepared, entry, &args.request.checking, Kept::by(&url)).await
 }
 
 /// How a run is entered.
@@ -72,13 +72,14 @@ pub(super) async fn drive(
     prepared: Prepared,
     entry: Entry,
     args: &CheckingArgs,
+    kept: Kept,
 ) -> Result<u8, CliError> {
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
     let telling = Telling::begin(&store)?;
     let progress = Progress::new(args.json);
     let Prepared { plan, warnings } = prepared;
     progress.knows(&plan);
-    let output = Output::of(&plan, warnings);
+    let output = Output::of(&plan, warnings).kept(kept);
     let run = plan.run.clone();
     let cancel = cancel_on_signal();
     let watch = telling.beside(&run, &progress);
@@ -108,6 +109,9 @@ pub(super) struct Output {
     /// Whom each human check asks.
     #[serde(skip)]
     asked: Humans,
+    /// Where the run is kept.
+    #[serde(skip)]
+    kept: Option<Kept>,
 }
 
 #[derive(Serialize)]
@@ -123,7 +127,12 @@ struct Printed<'a> {
 impl Output {
     pub(super) fn of(plan: &Plan, warnings: Vec<String>) -> Self {
         let conversation = plan.delegate.conversation().as_str();
-        Self { conversation, warnings, asked: Humans::of(plan) }
+        Self { conversation, warnings, asked: Humans::of(plan), kept: None }
+    }
+
+    /// The same, of a run that is kept there.
+    pub(super) fn kept(self, kept: Kept) -> Self {
+        Self { kept: Some(kept), ..self }
     }
 
     /// Of a run that was prepared elsewhere.
@@ -146,7 +155,11 @@ pub(super) async fn finish(
 ) -> Result<u8, CliError> {
     let report = Report::read(store, run).await?;
     let stopped_by = StoppedBy::of(store, &report).await?;
-    let beside = Beside { asks: output.asked.by(&report), stopped_by: stopped_by.as_ref() };
+    let beside = Beside {
+        asks: output.asked.by(&report),
+        stopped_by: stopped_by.as_ref(),
+        kept: output.kept.as_ref(),
+    };
     if args.json {
         present::json(&Printed { report: &report, output, beside })?;
     } else {

@@ -8,6 +8,7 @@ use probity_sandbox::{Ended, Finished, Spawn, Status};
 use tempfile::TempDir;
 
 use super::{CliError, present};
+use crate::ProjectError;
 use crate::location::Programs;
 
 /// How long Git may take for one step.
@@ -28,6 +29,8 @@ const OF_HOOKS: [&str; 5] = [
 pub(super) struct Staged {
     _held: TempDir,
     folder: PathBuf,
+    /// The folder that it is a copy of.
+    of: PathBuf,
 }
 
 impl Staged {
@@ -35,12 +38,12 @@ impl Staged {
     ///
     /// # Errors
     /// [`CliError::Usage`] where there is no repository, or Git does not give it out.
-    pub(super) async fn copy(folder: &Path, programs: &Programs) -> Result<Self, CliError> {
+    pub(super) async fn copy(of: &Path, programs: &Programs) -> Result<Self, CliError> {
         let failed = |source| CliError::Io { what: "make a temporary folder", source };
         let held = tempfile::Builder::new().prefix("probity-staged-").tempdir().map_err(failed)?;
         let root = held.path().canonicalize().map_err(failed)?;
         let at = ["rev-parse", "--show-toplevel", "--show-prefix"];
-        let said = git(folder, &at.map(Into::into), programs).await?;
+        let said = git(of, &at.map(Into::into), programs).await?;
         let mut lines = said.lines();
         let (Some(top), Some(below)) = (lines.next(), lines.next().or(Some(""))) else {
             return Err(CliError::Usage("git named no work tree".to_owned()));
@@ -49,14 +52,32 @@ impl Staged {
         prefix.push(root.join(""));
         let copy = ["checkout-index".into(), "--all".into(), "--quiet".into(), prefix];
         git(Path::new(top), &copy, programs).await?;
-        let folder = root.join(below);
+        let folder: PathBuf = root.join(below).components().collect();
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        Ok(Self { _held: held, folder })
+        Ok(Self { _held: held, folder, of: of.to_path_buf() })
     }
 
     /// The folder that stands for the one that was named.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What is said of the copy, said of the folder itself: the copy is gone when somebody reads it.
+    pub(super) fn told(&self, text: &str) -> String {
+        let of = self.of.display().to_string();
+        text.replace(&self.folder.display().to_string(), &of)
+    }
+
+    /// As [`Self::told`], of an error that somebody is asked to do something about.
+    pub(super) fn told_error(&self, error: CliError) -> CliError {
+        match error {
+            CliError::Usage(text) => CliError::Usage(self.told(&text)),
+            CliError::Project(ProjectError::Untrusted { path }) => {
+                let below = path.strip_prefix(&self.folder).map(|below| self.of.join(below));
+                CliError::Project(ProjectError::Untrusted { path: below.unwrap_or(path) })
+            }
+            other => other,
+        }
     }
 }
 

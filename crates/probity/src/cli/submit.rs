@@ -10,6 +10,7 @@ use probity_worker::Fleet;
 use serde::Serialize;
 
 use super::args::{StoreArgs, SubmitArgs};
+use super::present::Kept;
 use super::run::{Asked, Output, asked, store_url};
 use super::watch::{Watching, watch_run};
 use super::{CliError, present, remote};
@@ -52,7 +53,7 @@ pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8,
     let fleet = Fleet::new(Arc::clone(&store), Arc::new(SystemClock));
     let delay = args.after.map_or(Duration::ZERO, |after| Duration::from_millis(after.get()));
     let posted = fleet.submit(&plan, &pool, delay).await?;
-    let output = Output::of(&plan, warnings);
+    let output = Output::of(&plan, warnings).kept(Kept::by(&url));
     let checking = &args.request.checking;
     if !args.wait {
         let submitted = Submitted {
@@ -62,7 +63,8 @@ pub(super) async fn submit(args: &SubmitArgs, programs: &Programs) -> Result<u8,
             warnings: output.warnings(),
         };
         let worker = worker_line(&url, pool.as_str());
-        submitted.tell(&format!("{worker}; probity watch {run}"), checking.json)?;
+        let kept = Kept::by(&url);
+        submitted.tell(&format!("{worker}; probity watch {run}{}", kept.words()), checking.json)?;
         return Ok(0);
     }
     if !checking.json {
@@ -114,15 +116,8 @@ pub(super) fn shared_url(args: &StoreArgs) -> Result<StoreUrl, CliError> {
 
 /// The command that starts a worker which takes such a run.
 pub(super) fn worker_line(url: &StoreUrl, pool: &str) -> String {
-    let store = match url {
-        StoreUrl::Nats(_) => " --store nats://...".to_owned(),
-        url if StoreUrl::of_user().is_ok_and(|of_user| of_user == *url) => String::new(),
-        url => {
-            let label = url.absolute().label();
-            let label = shlex::try_quote(&label).map_or_else(|_| "STORE".to_owned(), Into::into);
-            format!(" --store {label}")
-        }
-    };
+    let kept = Kept::by(url);
+    let store = kept.words();
     match pool == Pool::default().as_str() {
         true => format!("probity worker{store}"),
         false => format!("probity worker{store} --pool {pool}"),

@@ -12,9 +12,11 @@ use probity_verifier::NoFacts;
 use super::CliError;
 use super::args::VerifyArgs;
 use super::ci::Ci;
+use super::present::Kept;
 use super::progress::Progress;
 use super::run::{
-    Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, with_project,
+    Output, cancel_on_signal, checking_request, draw_run_id, finish, open_store, store_url,
+    with_project,
 };
 use super::source::{open, refuse_irregular};
 use super::staged::Staged;
@@ -50,7 +52,11 @@ async fn judged(args: &VerifyArgs, programs: &Programs, ci: &mut Ci) -> Result<u
     if let Some(staged) = &staged {
         request.workspace = Some(staged.folder().to_path_buf());
     }
-    let mut request = with_project(request, &args.checking)?;
+    let told = |error| match &staged {
+        Some(staged) => staged.told_error(error),
+        None => error,
+    };
+    let mut request = with_project(request, &args.checking).map_err(told)?;
     for path in &mut request.verify_files {
         *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         refuse_irregular(path)?;
@@ -79,8 +85,8 @@ async fn judged(args: &VerifyArgs, programs: &Programs, ci: &mut Ci) -> Result<u
     let store = open_store(&args.store).await?;
     ci.drives(Arc::clone(&store), &run, request.workspace.as_deref());
     let engine = Engine::new(Arc::clone(&store), Arc::new(SystemClock));
-    let progress = Progress::new(args.checking.json);
-    let output = Output::of(&plan, warnings);
+    let progress = Progress::of_claim(args.checking.json);
+    let output = Output::of(&plan, warnings).kept(Kept::by(&store_url(&args.store)?));
     engine.run(plan, &progress, cancel_on_signal()).await?;
     progress.finish();
     finish(store.as_ref(), &run, &output, &args.checking).await

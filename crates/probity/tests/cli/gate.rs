@@ -262,3 +262,23 @@ fn a_delegate_cannot_write_what_a_ci_job_believes() {
     let seen = world.read("seen.txt");
     assert!(seen.contains("GITHUB_ACTIONS=true"), "{seen}");
 }
+
+#[test]
+fn what_is_offered_next_is_said_of_the_store_that_was_named() {
+    let world = World::new();
+    let store = world.beside("other runs.db");
+    let named = format!("sqlite:{}", store.display());
+    let run = ["run", "x", "--id", "it", "--expect", "file:absent.txt", "--store", &named];
+    let ran = world.probity(run.into_iter().chain(["--", "true"]));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let (_, next) = ran.stderr.split_once("next: ").unwrap();
+    let shown = next.trim().split("; ").find(|it| it.starts_with("probity log show")).unwrap();
+    let words = shlex::split(shown).unwrap();
+    assert_eq!(words, ["probity", "log", "show", "it", "--store", &named]);
+    assert_eq!(world.probity(&words[1..]).code, 0);
+
+    // Of what was in memory nothing is left to be shown.
+    let ran =
+        world.probity(["run", "x", "--expect", "file:y", "--store", "memory", "--", "touch", "y"]);
+    assert_eq!((ran.code, ran.stderr.contains("next: ")), (0, false), "{ran:?}");
+}

@@ -63,6 +63,29 @@ fn a_project_in_the_index_is_validated_and_must_be_trusted_as_it_is_there() {
 }
 
 #[test]
+fn what_is_to_be_done_is_said_of_the_folder_and_not_of_its_copy() {
+    let world = project();
+    let config = world.at(".probity/probity.toml").canonicalize().unwrap();
+    let hint = format!("probity trust {}`", config.display());
+    world.write(".probity/probity.toml", "expect = [\"command:true\"]\n");
+    git(&world, &["add", "--all"]);
+    let checked = world.probity(["check", "--staged"]);
+    assert!(checked.stdout.contains(&hint), "{checked:?}");
+    let verified = world.probity(["verify", "--staged"]);
+    assert!(verified.stderr.contains(&hint), "{verified:?}");
+    // Done as it is said.
+    assert_eq!(world.probity(["trust", &config.display().to_string()]).code, 0);
+    assert_eq!(world.probity(["verify", "--staged"]).code, 0);
+
+    let empty = World::new();
+    git(&empty, &["init", "--quiet"]);
+    let none = empty.probity(["check", "--staged"]);
+    assert_eq!(none.code, 64, "{none:?}");
+    let at = empty.at("").canonicalize().unwrap();
+    assert!(none.stderr.contains(&format!("`{}` has no", at.display())), "{none:?}");
+}
+
+#[test]
 fn a_commit_of_named_paths_is_checked_by_its_own_index() {
     let world = project();
     git(&world, &["commit", "--quiet", "--message", "project"]);

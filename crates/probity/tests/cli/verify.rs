@@ -41,3 +41,13 @@ fn a_claim_may_come_from_a_pipe_and_must_be_one() {
         assert_eq!((ran.code, ran.error_code().as_str()), (64, code));
     }
 }
+
+#[test]
+fn nobody_is_said_to_work_where_a_claim_was_made_elsewhere() {
+    let world = World::new();
+    world.write("claim.txt", "done");
+    let ran = world.probity(["verify", "--result", "claim.txt", "--expect", "file:claim.txt"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("claim received"), "{ran:?}");
+    assert!(!ran.stderr.contains("the delegate works"), "{ran:?}");
+}

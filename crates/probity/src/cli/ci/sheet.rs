@@ -85,7 +85,7 @@ impl Sheet {
     ) -> Result<Self, EngineError> {
         let report = Report::read(store, run).await?;
         let stopped_by = StoppedBy::of(store, &report).await?;
-        let why = why(&report, &Beside { asks: None, stopped_by: stopped_by.as_ref() });
+        let why = why(&report, &Beside { stopped_by: stopped_by.as_ref(), ..Beside::default() });
         let entries = read_entries(store, run).await?;
         let at = |entry: Option<&probity_core::Entry>| entry.map_or(0, |entry| entry.at_ms);
         let begun_ms = at(entries.first());

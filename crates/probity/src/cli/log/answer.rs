@@ -8,9 +8,9 @@ use probity_engine::{Approval, EngineError, Report};
 use super::{open_existing, resolve_run};
 use crate::cli::CliError;
 use crate::cli::args::{AnswerArgs, AnswerWords, CheckingArgs};
-use crate::cli::present::{self, Asked, Asks, wants_approval};
+use crate::cli::present::{self, Asked, Asks, Kept, wants_approval};
 use crate::cli::progress::awaited;
-use crate::cli::run::{Entry, drive, recorded, require_name};
+use crate::cli::run::{Entry, drive, recorded, require_name, store_url};
 use crate::location::Programs;
 
 /// Answers a run that waits, and drives it on.
@@ -41,7 +41,8 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
         allow_unverified: args.allow_unverified,
         ..CheckingArgs::printing(args.json)
     };
-    match drive(Arc::clone(&store), prepared, entry, &checking).await {
+    let kept = Kept::by(&store_url(&args.store)?);
+    match drive(Arc::clone(&store), prepared, entry, &checking, kept.clone()).await {
         Err(CliError::Late { .. }) if is_asked => {
             present::warn(&format!(
                 "{} did not answer in time, so the answer was not taken; run {run} goes on without \
@@ -49,7 +50,7 @@ pub(super) async fn answer(args: &AnswerArgs, programs: &Programs) -> Result<u8,
                 args.by
             ));
             let prepared = recorded(store.as_ref(), run, programs).await?;
-            drive(store, prepared, Entry::Resume, &checking).await
+            drive(store, prepared, Entry::Resume, &checking, kept).await
         }
         ended => ended,
     }

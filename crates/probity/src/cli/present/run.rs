@@ -8,7 +8,7 @@ use probity_engine::{AttemptReport, CheckReport, Report};
 use serde_json::Value;
 
 use super::why::{claim, deciding, last, name, proving_nothing, rejecting, wants_approval, why};
-use super::{Beside, Style, Tone, block, count, line};
+use super::{Beside, Kept, Style, Tone, block, count, line};
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,15 @@ pub(crate) fn render(report: &Report, beside: &Beside<'_>, style: Style, detail:
 
 /// What a reader would do next, if there is something.
 pub(crate) fn next_step(report: &Report, beside: &Beside<'_>) -> Option<String> {
-    let run = &report.run_id;
+    // The run, as a command behind this one finds it again.
+    let run = match beside.kept {
+        Some(Kept::Nowhere) if report.outcome == Some(Outcome::Verified) => return None,
+        Some(Kept::Nowhere) => {
+            return code_to_explain(report).map(|code| format!("probity explain {code}"));
+        }
+        Some(Kept::In(words)) => format!("{}{words}", report.run_id),
+        None => report.run_id.to_string(),
+    };
     let log = format!("probity log show {run}");
     Some(match report.outcome {
         None => format!("probity run --resume {run}"),
