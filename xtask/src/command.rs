@@ -31,6 +31,10 @@ pub enum XtaskError {
     },
     /// Nothing was packed.
     Dist(crate::DistError),
+    /// There are no benchmarks.
+    Bench(crate::bench::BenchError),
+    /// Nothing was counted, or a hot path got longer.
+    Instructions(crate::instructions::InstructionsError),
     /// Tidy has findings; they were printed.
     Untidy {
         /// How many.
@@ -48,6 +52,8 @@ impl std::fmt::Display for XtaskError {
             Self::Metadata { error } => write!(f, "cargo metadata could not be read: {error}"),
             Self::Read { error } => write!(f, "the repository could not be read: {error}"),
             Self::Dist(error) => write!(f, "{error}"),
+            Self::Bench(error) => write!(f, "{error}"),
+            Self::Instructions(error) => write!(f, "{error}"),
             Self::Untidy { count } => write!(f, "{count} findings"),
         }
     }

@@ -1,9 +1,11 @@
 //! The jobs of this repository, as functions, so that they can be tested.
 
+pub mod bench;
 mod book;
 mod command;
 mod dist;
 mod finding;
+pub mod instructions;
 mod nats;
 pub mod rule;
 mod source;

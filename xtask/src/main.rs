@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use xtask::bench::Bench;
+use xtask::instructions::Instructions;
 use xtask::{Dist, book, ci, fuzz, test, tidy};
 
 const USAGE: &str = "\
@@ -13,6 +15,10 @@ usage: cargo xtask COMMAND
   fuzz   TARGET [SECONDS]: coverage-guided fuzzing of a parser on the committed corpus; default 600 s
   dist   [--binary PATH] [--man DIR] [--out DIR] [--target TRIPLE]: packs a release into target/dist
   book   the documentation as a book in target/book; built into target/site where mdbook is installed
+  bench  [--quick] [--peers DIR]... [--programs DIR] [--folder DIR] [--only NAME,...] [--page]:
+         every bar beside its peers, the outputs in bench/results, the page in docs/benchmarks.md
+  instructions [--update] [--programs DIR] [--only NAME,...]: what hot paths take, under valgrind,
+         held against bench/instructions.toml
   ci     formatting, lints, documentation, tidy, deny where installed, then test";
 
 fn main() -> ExitCode {
@@ -26,6 +32,10 @@ fn main() -> ExitCode {
         ["fuzz", target, seconds] => fuzz(root, target, seconds),
         ["dist", rest @ ..] => dist(root, rest),
         ["book"] => book(root),
+        ["bench", rest @ ..] => bench(root, rest),
+        ["instructions", rest @ ..] => Instructions::parse(root, rest)
+            .and_then(|asked| asked.run())
+            .map_err(xtask::XtaskError::Instructions),
         ["ci"] => ci(root),
         _ => {
             eprintln!("{USAGE}");
@@ -44,6 +54,12 @@ fn main() -> ExitCode {
 fn dist(root: &Path, words: &[&str]) -> Result<(), xtask::XtaskError> {
     let packed = Dist::parse(root, words).and_then(|dist| dist.pack());
     println!("{}", packed.map_err(xtask::XtaskError::Dist)?.display());
+    Ok(())
+}
+
+fn bench(root: &Path, words: &[&str]) -> Result<(), xtask::XtaskError> {
+    let page = Bench::parse(root, words).and_then(|bench| bench.run());
+    println!("{}", page.map_err(xtask::XtaskError::Bench)?.display());
     Ok(())
 }
 
