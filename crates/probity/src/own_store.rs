@@ -23,7 +23,7 @@ pub(crate) struct ReportUnnamed {
     file: PathBuf,
 }
 
-/// Has the snapshots of a run leave out the store that it is kept in.
+/// Has the snapshots of a run leave out the store that it is kept in, and its sandbox protect it.
 ///
 /// # Errors
 /// [`StoreUnnamed`] for a store in the workspace whose name is not Unicode.
@@ -34,6 +34,14 @@ pub(crate) fn leave_out(request: &mut Request, url: &StoreUrl) -> Result<(), Sto
         Ok(None) => return Ok(()),
         Err(file) => return Err(StoreUnnamed { file }),
     };
+    if let Some(sandbox) = &mut request.sandbox {
+        let file = real(file);
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let mut path = file.clone().into_os_string();
+            path.push(ending);
+            sandbox.protected.push(path.into());
+        }
+    }
     for pattern in [format!("{name}-{{wal,shm,journal}}"), name] {
         ignore(request, pattern);
     }

@@ -2,12 +2,14 @@
 
 mod builder;
 mod chat;
+mod confined;
 mod critic;
 mod decision;
 mod delegate;
 mod hooks;
 mod own_secrets;
 mod refusing;
+mod sandbox;
 mod seal;
 mod tool;
 
@@ -16,12 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use probity_chat::ToolboxError;
-use probity_core::{Code, PolicyError, RunId, Step};
+use probity_core::{Code, PolicyError, RunId};
 use probity_delegate::Delegate;
 use probity_egress::{Client, EgressPolicy, RuleError};
 use probity_engine::{CriticError, Plan};
 use probity_llm::EndpointError;
 use probity_policy::PolicyFindings;
+use probity_sandbox::SandboxError;
 use probity_verifier::spec::SpecError;
 use probity_verifier::{GitFacts, IGNORED, PathError, SnapshotRules, Workspace, WorkspaceError};
 use serde_json::Value;
@@ -30,8 +33,8 @@ use crate::location::Programs;
 use crate::request::Request;
 use builder::Builder;
 pub(crate) use builder::method_ids;
+use confined::Confined;
 pub(crate) use decision::{decision, issued_pack, ready_steps};
-use delegate::Seat;
 pub(crate) use delegate::{Keys, missing_keys};
 
 /// A plan, and what its author should know about it.
@@ -148,6 +151,9 @@ pub enum PrepareError {
     /// The decision, or the envelope and pack it falls under.
     #[error("the decision cannot be made as asked: {0}")]
     Decision(#[from] PolicyFindings),
+    /// Not everything that is required of the sandbox holds here.
+    #[error("{0}")]
+    Sandbox(#[source] SandboxError),
     /// The request cannot be recorded, so nothing could say later what was run.
     #[error("the request cannot be written down: {0}; paths must be UTF-8")]
     Record(#[source] serde_json::Error),
@@ -219,6 +225,7 @@ impl PrepareError {
             Self::Limits(_) => "script_limits",
             Self::Delegate(_) => "request_delegate",
             Self::Decision(findings) => findings.code(),
+            Self::Sandbox(error) => error.code(),
             Self::Record(_) => "request_record",
             Self::ReservedId { .. } => "request_reserved_id",
             Self::NoAction => "action_undeclared",
@@ -257,8 +264,8 @@ pub(crate) fn prepare_keyed(
         return Err(PrepareError::NoTask);
     }
     let workspace = open_workspace(request)?;
-    let seat = Seat::of(request, &workspace, programs, keys)?;
-    assemble(request, run, programs, workspace, seat, keys)
+    let who = Who::Named;
+    assemble(request, run, programs, workspace, who, keys)
 }
 
 /// Prepares a request for a delegate that is given.
@@ -272,7 +279,7 @@ pub fn prepare_with(
     workspace: Arc<Workspace>,
     delegate: Arc<dyn Delegate>,
 ) -> Result<Prepared, PrepareError> {
-    assemble(request, run, programs, workspace, Seat::Taken(delegate), Keys::Needed)
+    assemble(request, run, programs, workspace, Who::Given(delegate), Keys::Needed)
 }
 
 /// As [`prepare_with`], for a plan that nobody is asked by: no key is read.
@@ -286,7 +293,15 @@ pub(crate) fn prepare_unasked(
     workspace: Arc<Workspace>,
     delegate: Arc<dyn Delegate>,
 ) -> Result<Prepared, PrepareError> {
-    assemble(request, run, programs, workspace, Seat::Taken(delegate), Keys::Left)
+    assemble(request, run, programs, workspace, Who::Given(delegate), Keys::Left)
+}
+
+/// Whose work is checked.
+enum Who {
+    /// Whoever the request names.
+    Named,
+    /// Somebody whom this does not start.
+    Given(Arc<dyn Delegate>),
 }
 
 fn assemble(
@@ -294,37 +309,24 @@ fn assemble(
     run: RunId,
     programs: &Programs,
     workspace: Arc<Workspace>,
-    seat: Seat,
+    who: Who,
     keys: Keys,
 ) -> Result<Prepared, PrepareError> {
-    own_secrets::refuse(request)?;
-    let mut rungs = Vec::new();
-    for (step, rung) in &request.rungs {
-        let command = delegate::command(request, &rung.command, rung.format, &workspace, programs)?;
-        rungs.push((Step::from(*step), command));
-    }
-    let actors = rungs.iter().map(|(_, rung)| rung.identity()).chain([seat.identity()]).collect();
-    let mut builder = Builder::new(request, programs, workspace, actors, keys)?;
-    builder.add_stock_checks()?;
-    builder.add_scripts()?;
-    builder.refuse_reserved()?;
-    let governed = builder.govern()?;
-    builder.add_hooks()?;
-    builder.seal_tools()?;
-    let delegate = seat.fill(&builder)?;
+    let confined = Confined::of(request, programs, workspace, who, keys)?;
+    let Confined { builder, governed, delegate, rungs, held } = confined;
+    let facts = Arc::new(GitFacts::new(builder.deps.launcher.clone()));
     let Builder { mut checks, hooks, judge, rules, warnings, workspace, .. } = builder;
     checks.sort_by_key(|check| check.decl.subject.rank());
     let mut policy = request.policy()?;
     if let Some(governed) = &governed {
         governed.bound(&mut policy, request);
     }
-    let facts = Arc::new(GitFacts::new(programs.launcher.clone()));
     let (terms, decision, envelope, approver) = match governed {
         Some(it) => (Some(it.terms), it.shown, it.envelope, it.approver),
         None => (None, Value::Null, Vec::new(), None),
     };
     let plan = Plan {
-        request: serde_json::to_vec(request).map_err(PrepareError::Record)?,
+        request: serde_json::to_vec(&held.noted(request)).map_err(PrepareError::Record)?,
         system_prompt: request.system_prompt.as_deref().map(Into::into),
         agent: request.agent.as_deref().unwrap_or_default().into(),
         parent: request.parent_id.clone(),

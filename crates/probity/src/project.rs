@@ -253,6 +253,7 @@ impl Project {
         let mut defaults = Request::parse(&text, Format::Toml, &path.display().to_string())?;
         let parts = vec![blob_digest(text.as_bytes())];
         defaults.files_mut().for_each(|file| *file = root.join(&*file));
+        defaults.root_sandbox(root);
         defaults.sealed.push(path.to_path_buf());
         if let Some(workspace) = &mut defaults.workspace {
             *workspace = root.join(&*workspace);
@@ -342,6 +343,10 @@ impl Project {
     /// A caller's globs hide files from checks and take them out of the seal. The operator's checks
     /// were written without them.
     fn refuse_weakening(&self, request: &Request) -> Result<(), ProjectError> {
+        let opens = request.sandbox.as_ref().is_some_and(|asked| !asked.writable.is_empty());
+        if opens && self.defaults.sandbox.is_some() {
+            return Err(ProjectError::Weakens { key: "sandbox.writable" });
+        }
         let key = match (request.ignore.is_empty(), request.may_change.is_empty()) {
             (true, true) => return Ok(()),
             (false, _) => "ignore",

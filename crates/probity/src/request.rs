@@ -8,6 +8,7 @@ mod millis;
 mod nearest;
 mod pool;
 mod rung;
+mod sandbox;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub use method::Method;
 pub use millis::Millis;
 pub(crate) use nearest::known_keys;
 pub use rung::{Rung, RungStep};
+pub(crate) use sandbox::rooted;
+pub use sandbox::{Held, Reach, Sandbox, Sandboxing};
 
 /// A request, as it stands in a request file (JSON, YAML or TOML) and, resolved, in the run's record.
 ///
@@ -179,6 +182,9 @@ pub struct Request {
     /// Globs of files that are not sealed although a check names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub may_change: Vec<String>,
+    /// What commands are kept from: those of checks, and the delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
 }
 
 /// How submissions become attempts, by name. The guards of `by_candidate` are sized to the attempts.
@@ -242,8 +248,14 @@ impl Request {
             (None, asked) => asked,
         };
         let args = operator.verify_args.clone();
+        let sandbox = match (self.sandbox.clone(), operator.sandbox.clone()) {
+            (Some(asked), Some(operators)) => Some(asked.under(operators)),
+            (Some(asked), None) => Some(asked.floored()),
+            (None, operators) => operators,
+        };
         let mut request = self.over(operator);
         request.red_first = red_first;
+        request.sandbox = sandbox;
         request.verify_args.extend(args);
         request
     }
@@ -315,6 +327,10 @@ impl Request {
             ignore: joined(defaults.ignore, self.ignore),
             sealed: joined(defaults.sealed, self.sealed),
             may_change: joined(defaults.may_change, self.may_change),
+            sandbox: match (self.sandbox, defaults.sandbox) {
+                (Some(own), Some(defaults)) => Some(own.over(defaults)),
+                (own, defaults) => own.or(defaults),
+            },
         }
     }
 }

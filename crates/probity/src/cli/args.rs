@@ -15,6 +15,7 @@ mod hook;
 mod log;
 mod mcp;
 mod run;
+mod sandbox;
 mod serve;
 mod verify;
 
@@ -40,6 +41,7 @@ pub use hook::{
 pub use log::{AnswerArgs, AnswerWords, IndexArgs, ListArgs, LogArgs, LogCommand};
 pub use mcp::McpArgs;
 pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RequestArgs, RunArgs};
+pub use sandbox::{ReachArg, SandboxArgs};
 pub use serve::ServeArgs;
 pub use verify::VerifyArgs;
 

@@ -1,6 +1,7 @@
-//! `probity doctor`: whether a store can be trusted with runs.
+//! `probity doctor`: whether a store can be trusted with runs, and what this machine can hold commands to.
 
 mod here;
+mod sandbox;
 mod servers;
 
 use std::fmt::Write as _;
@@ -11,7 +12,8 @@ use super::CliError;
 use super::args::DoctorArgs;
 use super::present::{self, Style, Tone, line};
 use super::run::store_url;
-use crate::location::StoreUrl;
+use crate::location::{Programs, StoreUrl};
+use sandbox::Holding;
 
 /// Something is not as it must be.
 const EXIT_FAIL: u8 = 1;
@@ -46,6 +48,8 @@ struct Diagnosis {
     ok: bool,
     store: String,
     findings: Vec<Finding>,
+    /// What commands can be held to here.
+    sandbox: Vec<Holding>,
 }
 
 impl Finding {
@@ -62,11 +66,11 @@ impl Finding {
     }
 }
 
-/// Looks at a store, and changes nothing.
+/// Looks at a store, and changes nothing; tries a sandbox on nothing.
 ///
 /// # Errors
 /// [`CliError`] if the text names no store; what is wrong with the store itself is a finding.
-pub(super) async fn doctor(args: &DoctorArgs) -> Result<u8, CliError> {
+pub(super) async fn doctor(args: &DoctorArgs, programs: &Programs) -> Result<u8, CliError> {
     let url = store_url(&args.store)?;
     let findings = match &url {
         StoreUrl::Memory => vec![Finding::warn(
@@ -79,7 +83,8 @@ pub(super) async fn doctor(args: &DoctorArgs) -> Result<u8, CliError> {
         StoreUrl::Nats(options) => servers::findings(options).await,
     };
     let ok = findings.iter().all(|finding| finding.level != Level::Fail);
-    let diagnosis = Diagnosis { ok, store: url.label(), findings };
+    let sandbox = sandbox::holdings(programs).await;
+    let diagnosis = Diagnosis { ok, store: url.label(), findings, sandbox };
     match args.json {
         true => present::json(&diagnosis)?,
         false => drop(present::print(diagnosis.text(Style::of_stdout()).as_bytes())?),
@@ -101,6 +106,13 @@ impl Diagnosis {
             let word = style.paint(tone, word);
             let code = code.as_ref().map_or_else(String::new, |code| format!("  [{code}]"));
             let _ = writeln!(text, "{word}  {subject:width$}  {}{code}", line(said));
+        }
+        let _ = writeln!(text, "sandbox");
+        let width = self.sandbox.iter().map(|holding| holding.part.len()).max().unwrap_or_default();
+        for Holding { part, holds, text: said, .. } in &self.sandbox {
+            let (word, tone) = if *holds { ("ok  ", Tone::Good) } else { ("none", Tone::Warn) };
+            let word = style.paint(tone, word);
+            let _ = writeln!(text, "{word}  {part:width$}  {}", line(said));
         }
         text
     }

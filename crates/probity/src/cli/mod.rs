@@ -122,7 +122,7 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Steer(args) => post::steer(&args).await,
         Command::Resume(args) => resume::resume(&args, &programs).await,
         Command::Dlq(args) => dlq::dlq(&args).await,
-        Command::Doctor(args) => doctor::doctor(&args).await,
+        Command::Doctor(args) => doctor::doctor(&args, &programs).await,
         Command::Verify(args) => verify::verify(&args, &programs).await,
         Command::Recheck(args) => recheck::recheck(&args, &programs).await,
         Command::Audit(args) => audit::audit(&args, &programs).await,

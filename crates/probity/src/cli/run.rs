@@ -24,7 +24,7 @@ use super::telemetry::Telling;
 use super::{CliError, present, telemetry};
 use crate::location::{Programs, StoreUrl};
 use crate::own_store::leave_out;
-use crate::request::{Acp, Chat, yaml};
+use crate::request::{Acp, Chat, Held, yaml};
 use crate::{Prepared, Recorded, Request, open_workspace, prepare, project};
 
 /// The longest name of somebody who answers, in characters: that of a human check.
@@ -106,6 +106,9 @@ pub(super) struct Output {
     conversation: &'static str,
     /// Weaknesses of the request.
     warnings: Vec<String>,
+    /// What held of the sandboxes that were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<Held>,
     /// Whom each human check asks.
     #[serde(skip)]
     asked: Humans,
@@ -127,7 +130,7 @@ struct Printed<'a> {
 impl Output {
     pub(super) fn of(plan: &Plan, warnings: Vec<String>) -> Self {
         let conversation = plan.delegate.conversation().as_str();
-        Self { conversation, warnings, asked: Humans::of(plan), kept: None }
+        Self { conversation, warnings, sandbox: held(plan), asked: Humans::of(plan), kept: None }
     }
 
     /// The same, of a run that is kept there.
@@ -144,6 +147,12 @@ impl Output {
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// What the record says of the sandboxes.
+fn held(plan: &Plan) -> Option<Held> {
+    let request: Value = serde_json::from_slice(&plan.request).ok()?;
+    serde_json::from_value(request.pointer("/sandbox/held")?.clone()).ok()
 }
 
 /// Prints the report and says with which code to exit.
@@ -236,6 +245,7 @@ pub(super) fn checking_request(args: &CheckingArgs) -> Result<Request, CliError>
         ignore: args.ignore.clone(),
         may_change: args.may_change.clone(),
         workspace: args.workspace.clone(),
+        sandbox: args.sandbox.request()?,
         ..Request::default()
     })
 }

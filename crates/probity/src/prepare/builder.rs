@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use probity_core::{CheckDecl, Code, Fault, Subject};
 use probity_engine::{Check, Decider, Hook, Human};
+use probity_sandbox::Launcher;
 use probity_script::{
     EgressGate, Execution, GitCommand, Host, Limits, PoolConfig, Script, ScriptVerifier, WorkerPool,
 };
@@ -46,6 +47,7 @@ impl<'a> Builder<'a> {
         workspace: Arc<Workspace>,
         actors: Vec<String>,
         keys: Keys,
+        launcher: Launcher,
     ) -> Result<Self, PrepareError> {
         let egress = egress(request)?;
         let pool = WorkerPool::new(PoolConfig::new(programs.worker.clone()))
@@ -62,7 +64,7 @@ impl<'a> Builder<'a> {
             programs,
             actors,
             keys,
-            deps: Deps { launcher: programs.launcher.clone(), egress },
+            deps: Deps { launcher, egress },
             pool: Arc::new(pool),
             rules: snapshot_rules(request, &workspace)?,
             workspace,

@@ -67,7 +67,7 @@ impl Builder<'_> {
                 return Err(PrepareError::CriticTools);
             }
             let model = Arc::new(model(&chat, self.keys)?);
-            let launcher = self.deps.launcher.clone();
+            let launcher = self.programs.launcher.clone();
             let (tools, servers) = (Toolbox::default(), Vec::new());
             return Ok(Arc::new(ChatSeat::new(&chat, model, tools, servers, launcher)));
         }
@@ -83,7 +83,7 @@ impl Builder<'_> {
             timeout_ms: DEFAULT_TIMEOUT_MS,
             ..CommandConfig::new(spec.command.iter().cloned())
         };
-        let launcher = self.deps.launcher.clone();
+        let launcher = self.programs.launcher.clone();
         let delegate = CommandDelegate::new(config, self.workspace.root(), launcher)
             .map_err(|error| PrepareError::Delegate(error.to_string()))?;
         Ok(Arc::new(delegate))

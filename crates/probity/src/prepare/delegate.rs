@@ -6,6 +6,7 @@ use probity_acp::AcpDelegate;
 use probity_chat::{Model, Tool, Toolbox};
 use probity_delegate::{CommandConfig, CommandDelegate, DEFAULT_TIMEOUT_MS, Delegate, Format};
 use probity_llm::{Endpoint, EndpointConfig, Secret};
+use probity_sandbox::Launcher;
 use probity_verifier::Workspace;
 use url::{Host, Url};
 
@@ -75,11 +76,15 @@ impl Seat {
         }
     }
 
-    /// The delegate, its tools made.
+    /// The delegate, its tools made; the launcher starts their servers.
     ///
     /// # Errors
     /// [`PrepareError`] if a tool cannot be used.
-    pub(super) fn fill(self, builder: &Builder<'_>) -> Result<Arc<dyn Delegate>, PrepareError> {
+    pub(super) fn fill(
+        self,
+        builder: &Builder<'_>,
+        launcher: Launcher,
+    ) -> Result<Arc<dyn Delegate>, PrepareError> {
         let model = match self {
             Self::Taken(delegate) => return Ok(delegate),
             Self::Chat(model) => model,
@@ -89,7 +94,6 @@ impl Seat {
         let tools = Toolbox::new(tools)?;
         let root = builder.workspace.root();
         let servers = chat.mcp.iter().map(|(name, mcp)| (name.clone(), server(mcp, root)));
-        let launcher = builder.deps.launcher.clone();
         let seat = ChatSeat::new(&chat, model, tools, servers.collect(), launcher);
         Ok(Arc::new(if builder.programs.are_of_worker { seat.of_worker() } else { seat }))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Method, Request};
+use super::{Method, Request, Sandbox, rooted};
 
 /// The longest request file, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -162,6 +162,14 @@ impl Request {
         }
         for path in self.files_mut() {
             *path = folder.join(&*path);
+        }
+        self.root_sandbox(folder);
+    }
+
+    /// Makes the paths of the sandbox absolute.
+    pub(crate) fn root_sandbox(&mut self, folder: &Path) {
+        for path in self.sandbox.iter_mut().flat_map(Sandbox::paths_mut) {
+            *path = rooted(path, folder);
         }
     }
 }

@@ -55,6 +55,7 @@ mod profile;
 mod recheck;
 mod remote;
 mod replaced;
+mod sandbox;
 mod serve;
 mod staged;
 mod trust;

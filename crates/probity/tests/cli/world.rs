@@ -68,6 +68,11 @@ impl World {
         fs::read_to_string(self.at(name)).unwrap()
     }
 
+    /// As [`World::read`]; empty where there is nothing to read.
+    pub(crate) fn read_if_there(&self, name: &str) -> String {
+        fs::read_to_string(self.at(name)).unwrap_or_default()
+    }
+
     /// The command, in the workspace, away from the user's own folders.
     pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(
         &self,

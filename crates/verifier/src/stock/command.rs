@@ -9,6 +9,7 @@
 //! | no end in time; it is killed with everything it started | inconclusive `command_timeout` |
 //! | the program of the line is looked up on `PATH` and is not there (exit 127 that `exit` does not ask for) | fault `command_not_found` |
 //! | the program of the line is not executable (exit 126 likewise) | fault `command_not_executable` |
+//! | the check would fail, and the command says that a sandbox keeps it from gaining rights | fault `sandbox_no_new_privs` |
 //! | the command cannot be started or watched | fault with the code of [`SandboxError`] |
 //!
 //! The line is run by `sh -c` in the root of the workspace, with a clean environment
@@ -64,10 +65,14 @@ impl Command {
             evidence.with_digest(digest_of(&finished.stdout.head))
         });
         tally.key("exit");
+        if !finished.enforcement.is_empty() {
+            tally.saw(Evidence::new("sandbox", finished.enforcement.to_string()));
+        }
         match status {
             Status::Code(code) if code == expected => {}
             Status::Code(code) => {
-                if let Some(fault) = unusable(code, &self.spec.line, root) {
+                let unusable = unusable(code, &self.spec.line, root);
+                if let Some(fault) = unusable.or_else(|| hindered(finished)) {
                     return Err(fault);
                 }
                 let reason = format!(
@@ -144,6 +149,24 @@ pub(super) fn said(finished: &Finished) -> String {
         .into_iter()
         .find(|words| !words.is_empty())
         .map_or_else(String::new, |words| format!("; it said: {words}"))
+}
+
+/// What `sudo` and its like say where a sandbox keeps them from becoming another user: that is for the
+/// operator to settle, and no fault of whoever did the work.
+const NO_NEW_PRIVILEGES: &[u8] = b"no new privileges";
+
+fn hindered(finished: &Finished) -> Option<Fault> {
+    if finished.enforcement.is_empty() {
+        return None;
+    }
+    let streams = [&finished.stderr, &finished.stdout];
+    let mut parts = streams.into_iter().flat_map(|stream| [&stream.head, &stream.tail]);
+    let is_said = parts.any(|part| memchr::memmem::find(part, NO_NEW_PRIVILEGES).is_some());
+    is_said.then(|| {
+        let message = "the command of the check needs rights of another user, which the sandbox keeps \
+                       from it; say `checks = \"off\"` under `[sandbox]`, or check without them";
+        Fault::new("sandbox_no_new_privs", message)
+    })
 }
 
 /// Words that the shell carries out itself.

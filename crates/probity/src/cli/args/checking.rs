@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::SandboxArgs;
+
 /// The checks of a run.
 #[derive(Debug, Clone, Args)]
 pub struct CheckingArgs {
@@ -31,6 +33,9 @@ pub struct CheckingArgs {
     /// Where the work is done and checked. Default: the current folder.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// What commands are kept from.
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     /// Exit 0 even if nothing checked the claim.
     #[arg(long)]
     pub allow_unverified: bool,
@@ -55,6 +60,7 @@ impl CheckingArgs {
             ignore: Vec::new(),
             may_change: Vec::new(),
             workspace: None,
+            sandbox: SandboxArgs::none(),
             allow_unverified: false,
             no_project: false,
             json,

@@ -139,7 +139,8 @@ pub struct RunArgs {
     /// Take up a run that was interrupted or escalated.
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "task", "request", "id", "expect", "verify", "verify_arg", "allow_host", "allow_private", "ignore",
-        "may_change", "workspace", "no_project", "max_retries", "counting", "timeout", "attempt_timeout",
+        "may_change", "workspace", "no_project", "sandbox", "network", "writable", "max_retries", "counting",
+        "timeout", "attempt_timeout",
         "resume_command", "format", "on_delegate_error", "red_first", "on_failure", "command",
         "agent", "decision", "decision_type", "endpoint", "model", "api", "key_env", "acp"
     ])]
