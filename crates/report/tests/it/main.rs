@@ -107,6 +107,13 @@ fn text_of_a_stranger_cannot_steer_a_terminal() {
 }
 
 #[test]
+fn what_nobody_sees_of_a_strangers_text_is_shown_as_a_mark() {
+    for hidden in ['\u{200b}', '\u{202e}', '\u{206a}', '\u{206f}', '\u{e0041}', '\u{7f}'] {
+        assert_eq!(probity_report::legible(&format!("a{hidden}b"), 9), "a\u{fffd}b", "{hidden:?}");
+    }
+}
+
+#[test]
 fn what_would_not_be_kept_is_only_counted() {
     let mut draft = Draft::new(SubjectKind::Trace, "here", &["one", "two"]);
     for _ in 0..MAX_FAILURES {
