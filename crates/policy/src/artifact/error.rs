@@ -23,8 +23,8 @@ pub enum ArtifactError {
         /// The bound.
         max_bytes: usize,
     },
-    /// It is not UTF-8.
-    #[error("{at}: not UTF-8 text; save the file as UTF-8")]
+    /// It is not UTF-8, or there is a NUL in it.
+    #[error("{at}: not UTF-8 text without NUL; save the file as UTF-8")]
     NotText {
         /// The line with the first wrong byte.
         at: Place,

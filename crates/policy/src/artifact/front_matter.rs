@@ -39,9 +39,9 @@ impl FrontMatter {
     /// mark is left out, and `CRLF` read as `LF`; keys stand once, anchors are not taken.
     ///
     /// # Errors
-    /// [`ArtifactError`] `artifact_too_large`, `artifact_no_front_matter`, `artifact_unterminated`,
-    /// `artifact_not_mapping`, `artifact_yaml`, `artifact_alias`, `artifact_budget` or
-    /// `artifact_duplicate_key`.
+    /// [`ArtifactError`] `artifact_too_large`, `artifact_not_text`, `artifact_no_front_matter`,
+    /// `artifact_unterminated`, `artifact_not_mapping`, `artifact_yaml`, `artifact_alias`,
+    /// `artifact_budget` or `artifact_duplicate_key`.
     pub fn parse(file: &str, text: &str) -> Result<Self, ArtifactError> {
         fits(file, text.len())?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
@@ -56,6 +56,7 @@ impl FrontMatter {
                 let yaml = text.get(..end).unwrap_or_default();
                 let body = text.get(end.saturating_add(line.len())..).unwrap_or_default();
                 let entries = yaml::entries(file, yaml)?;
+                holds_no_nul(file, yaml, body)?;
                 return Ok(Self { file: file.to_owned(), entries, body: body.to_owned() });
             }
             end = end.saturating_add(line.len());
@@ -95,6 +96,14 @@ impl FrontMatter {
     pub(super) fn into_parts(self) -> (Vec<Entry>, String) {
         (self.entries, self.body)
     }
+}
+
+/// What stands in a body goes into requests and command lines, and neither holds a NUL.
+fn holds_no_nul(file: &str, yaml: &str, body: &str) -> Result<(), ArtifactError> {
+    let Some((before, _)) = body.split_once('\0') else { return Ok(()) };
+    // The closing fence is a line, and the first line is 1.
+    let lines = yaml.matches('\n').count() + before.matches('\n').count() + 2;
+    Err(ArtifactError::NotText { at: Place::line(file, lines as u64) })
 }
 
 fn fits(file: &str, bytes: usize) -> Result<(), ArtifactError> {

@@ -173,6 +173,12 @@ fn bytes_that_are_no_text_are_refused_with_their_line() {
 }
 
 #[test]
+fn a_body_that_no_request_could_hold_is_refused_with_its_line() {
+    let error = FrontMatter::parse("a.md", "---\na: 1\n---\nb\nc\0\n").unwrap_err();
+    assert_eq!((error.code(), error.place().line), ("artifact_not_text", Some(5)));
+}
+
+#[test]
 fn what_repeats_to_the_bound_is_answered() {
     let parts = [
         "- ",
