@@ -46,8 +46,8 @@ pub(crate) async fn stream(
     let mut room = max_bytes;
     while let Some(piece) = answer.chunk().await.map_err(unreached)? {
         room = room.checked_sub(piece.len()).ok_or_else(|| too_large(max_bytes))?;
-        for event in reader.push(&piece).map_err(|_| not_text())? {
-            if assembly.event(&event)? {
+        for event in reader.push(&piece) {
+            if assembly.event(&event.map_err(|_| not_text())?)? {
                 // Whether it ends or not: the answer is here.
                 let _ = tokio::time::timeout(LINGER, answer.chunk()).await;
                 return assembly.finish();

@@ -24,16 +24,22 @@ pub(crate) struct Reader {
 pub(crate) struct NotText;
 
 impl Reader {
-    /// The events that a piece completes.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Vec<Event>, NotText> {
+    /// The events that a piece completes, up to the first line that is no text. Those before it count,
+    /// wherever the pieces are cut.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Vec<Result<Event, NotText>> {
         let mut events = Vec::new();
         for part in piece.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
-                events.extend(self.end_line()?);
+                let ended = self.end_line();
+                let is_over = ended.is_err();
+                events.extend(ended.transpose());
+                if is_over {
+                    break;
+                }
             }
         }
-        Ok(events)
+        events
     }
 
     /// The event that the end of the body completes: servers forget the last empty line.
@@ -82,7 +88,9 @@ mod tests {
         let mut reader = Reader::default();
         let mut events = Vec::new();
         for piece in pieces {
-            events.extend(reader.push(piece)?);
+            for event in reader.push(piece) {
+                events.push(event?);
+            }
         }
         events.extend(reader.finish()?);
         Ok(events.into_iter().map(|event| (event.name, event.data)).collect())

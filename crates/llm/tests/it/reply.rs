@@ -76,6 +76,15 @@ async fn a_server_that_cannot_stream_is_read_whole() {
     assert_eq!(ask((Api::OpenAi, true), answer).await, Ok(ModelReply::text("hello")));
 }
 
+#[tokio::test]
+async fn what_follows_the_last_event_is_not_looked_at_wherever_the_stream_is_cut() {
+    let choice = r#"{"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}"#;
+    let stream = format!("data: {choice}\n\ndata: [DONE]\n\n");
+    let bytes = [stream.as_bytes(), b"data: \xff\n\n"].concat();
+    let answer = Answer::raw(200, "text/event-stream", bytes);
+    assert_eq!(ask((Api::OpenAi, true), answer).await, Ok(ModelReply::text("hello")));
+}
+
 /// Each is how some server writes a reply that others write differently.
 #[tokio::test]
 async fn the_habits_of_servers_are_understood() {
