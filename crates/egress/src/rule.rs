@@ -76,6 +76,9 @@ impl FromStr for HostRule {
             Host::Domain(name) if name.contains('*') || trimmed(&name).is_empty() => {
                 return Err(bad("`*` may only stand alone as the first label"));
             }
+            Host::Domain(name) if trimmed(&name).ends_with('.') => {
+                return Err(bad("not a host name or address"));
+            }
             Host::Domain(name) => HostPattern::Name(trimmed(&name).to_owned()),
             Host::Ipv4(ip) if ip.to_string() != host => {
                 return Err(bad("write the address as four decimal numbers"));

@@ -72,6 +72,7 @@ fn a_rule_that_says_too_much_or_nothing_is_refused() {
         "exa mple.com",
         ":80",
         ".",
+        "example.com..",
         "2130706433",
         "0x7f.1",
         "127.1",
