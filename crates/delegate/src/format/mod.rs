@@ -53,6 +53,14 @@ impl Format {
         }
     }
 
+    /// What a program claims that wrote this and ended by itself, as [`crate::CommandDelegate`] reads it.
+    ///
+    /// # Errors
+    /// [`DelegateError::Output`] where it is none of this format.
+    pub fn claim(self, stdout: &Captured) -> Result<Claim, DelegateError> {
+        self.read(stdout, false).map(|reading| reading.claim)
+    }
+
     /// Reads what a program wrote. `killed` says that a signal ended it, so that its last line may
     /// be cut short.
     pub(crate) fn read(self, stdout: &Captured, killed: bool) -> Result<Reading, DelegateError> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use probity_core::{Claim, Usage};
 use probity_delegate::{Answered, CommandConfig, Delegate, DelegateError, Format, OnError};
+use probity_sandbox::Captured;
 
 use crate::{delegate, request, sh};
 
@@ -58,6 +59,9 @@ async fn every_sample_is_read_exactly_under_its_name_and_by_its_first_line() {
         let expected = expected(file.split('.').next().unwrap());
         for format in [format, Format::Auto] {
             assert_eq!(read(format, &bytes).await.unwrap(), expected, "{file} as {format:?}");
+            let stdout =
+                Captured { total_bytes: bytes.len() as u64, head: bytes.clone(), tail: vec![] };
+            assert_eq!(format.claim(&stdout).unwrap(), expected.claim, "{file} as {format:?}");
         }
         // Line ends of another system.
         let crlf = String::from_utf8(bytes).unwrap().replace('\n', "\r\n");
