@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::MAX_RECORDED;
+
 /// A delegate's answer. The JSON shape is that of seed 000's `delegation.Result`, except that the
 /// two lists are always present, so a verifier script can index them without a guard.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -68,12 +70,17 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The sum; saturates rather than wraps.
+    /// The sum; it stays at [`MAX_RECORDED`] rather than wraps.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
-            tokens: self.tokens.saturating_add(other.tokens),
-            tool_calls: self.tool_calls.saturating_add(other.tool_calls),
+            tokens: sum(self.tokens, other.tokens),
+            tool_calls: sum(self.tool_calls, other.tool_calls),
         }
     }
+}
+
+const fn sum(one: u64, other: u64) -> u64 {
+    let sum = one.saturating_add(other);
+    if sum < MAX_RECORDED { sum } else { MAX_RECORDED }
 }

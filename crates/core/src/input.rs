@@ -5,6 +5,9 @@ use crate::{
     NoteKind, Outcome, Phase, Rewrite, Stage, SubmissionId, Turn, Usage, WorkerId,
 };
 
+/// The largest number that a record holds, because every reader of JSON holds it exactly: 2^53 − 1.
+pub const MAX_RECORDED: u64 = (1 << 53) - 1;
+
 /// Everything that can reach a delegation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -244,6 +247,23 @@ pub enum Refusal {
 }
 
 impl Input {
+    /// The same with no number that a record could not hold: what a delegate says of itself must not be
+    /// what keeps its run from being written down.
+    pub(crate) fn recordable(mut self) -> Self {
+        match &mut self {
+            Self::Claimed { work, usage, .. } => {
+                *work = (*work).min(MAX_RECORDED);
+                *usage = usage.plus(Usage::default());
+            }
+            Self::Noted { usage, .. } => *usage = usage.plus(Usage::default()),
+            Self::CheckFinished { elapsed_ms: number, .. }
+            | Self::HookAnswered { elapsed_ms: number, .. }
+            | Self::Parked { until_ms: Some(number), .. } => *number = (*number).min(MAX_RECORDED),
+            _ => {}
+        }
+        self
+    }
+
     /// A word for messages.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -44,7 +44,7 @@ pub use feedback::{MAX_FEEDBACK_BYTES, MAX_REASON_BYTES, Told, feedback};
 pub use hidden::is_hidden;
 pub use hook::{HookDecision, HookDecl, HookPoint, Rewrite};
 pub use id::{CheckIndex, Code, HookIndex, NameError, RunId, SubmissionId, Turn, WorkerId};
-pub use input::{Handled, Input, Refusal};
+pub use input::{Handled, Input, MAX_RECORDED, Refusal};
 pub use ladder::{MAX_RUNGS, Rung, Step, Trigger, fall_back};
 pub use merge::{Judgement, merge};
 pub use note::{MAX_NOTES, MAX_STEERS, MAX_WAITS, NoteKind, Noted, Parking, Steered, Woken};

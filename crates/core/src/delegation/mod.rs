@@ -83,6 +83,7 @@ impl Delegation {
     /// # Errors
     /// [`Refusal`] if the input does not fit the state; nothing has changed then.
     pub fn handle(&mut self, now_ms: u64, input: Input) -> Result<Handled, Refusal> {
+        let input = input.recordable();
         let is_timer = input == Input::Timer;
         let is_note = matches!(input, Input::Noted { .. });
         let is_seal = input == Input::Sealed;

@@ -1,8 +1,8 @@
 //! Who is charged for what.
 
 use probity_core::{
-    Counting, Effect, Finding, Handled, Input, Judgement, MAX_ATTEMPTS, Outcome, Phase, Policy,
-    PolicyError, Stage, Usage, VerdictKind,
+    Counting, Effect, Finding, Handled, Input, Judgement, MAX_ATTEMPTS, MAX_RECORDED, Outcome,
+    Phase, Policy, PolicyError, Stage, Usage, VerdictKind,
 };
 use proptest::prelude::*;
 
@@ -440,7 +440,25 @@ fn spent_budgets_saturate() {
     let mut rig = Rig::delegated(policy, 1);
     rig.usage = Usage { tokens: u64::MAX, tool_calls: u64::MAX };
     rig.turn(1, &[revise()]).turn(2, &[pass()]);
-    assert_eq!(rig.machine.usage(), rig.usage);
+    assert_eq!(rig.machine.usage(), Usage { tokens: MAX_RECORDED, tool_calls: MAX_RECORDED });
+}
+
+/// A record holds no larger number, so a run with one could not be written down, nor ever ended.
+#[test]
+fn what_a_delegate_says_in_numbers_fits_a_record() {
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    let usage = Usage { tokens: u64::MAX, tool_calls: u64::MAX };
+    (rig.usage, rig.work, rig.elapsed_ms) = (usage, u64::MAX, u64::MAX);
+    let parked = Rig::parked(rig.machine.turn(), Some(u64::MAX));
+    rig.note(1, usage).ok(parked);
+    let text = serde_json::to_string(&rig.log).unwrap();
+    assert!(text.contains(&MAX_RECORDED.to_string()) && !text.contains(&u64::MAX.to_string()));
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    (rig.usage, rig.work, rig.elapsed_ms) = (usage, u64::MAX, u64::MAX);
+    rig.turn(1, &[pass()]);
+    let text = serde_json::to_string(&rig.log).unwrap();
+    assert_eq!(text.matches(&MAX_RECORDED.to_string()).count(), 4, "{text}");
+    assert!(!text.contains(&u64::MAX.to_string()), "{text}");
 }
 
 #[test]
