@@ -132,7 +132,12 @@ pub(super) fn tell(told: &Told<'_>, what: &str, json: bool) -> Result<u8, CliErr
         return Ok(0);
     }
     let Told { run_id, new, queued } = told;
-    let before = if *new { "" } else { " before, and is so still" };
+    let before = match (*new, queued) {
+        (true, _) => "",
+        (false, Some(_)) => " before, and is so still",
+        // A host does not say which.
+        (false, None) => " before, or has ended",
+    };
     present::print(format!("run {run_id} {what}{before}\n").as_bytes())?;
     match queued {
         Some(true) => present::note(&format!("next: probity watch {run_id}")),

@@ -192,6 +192,9 @@ fn a_run_at_a_host_is_steered_cancelled_and_left_alone() {
     let cancelled: Ran = at(&world, &url(&host), &args).output().unwrap().into();
     assert_eq!(cancelled.code, 6, "{cancelled:?}");
     assert!(cancelled.stdout.contains("CANCELLED: by default: no more"), "{cancelled:?}");
+    let again: Ran = at(&world, &url(&host), &["cancel", &run]).output().unwrap().into();
+    let said = format!("run {run} asked to stop before, or has ended\n");
+    assert_eq!((again.code, again.stdout.as_str()), (0, said.as_str()), "{again:?}");
     host.end();
 }
 

@@ -19,7 +19,12 @@ use crate::cli::{CliError, present};
 pub(in crate::cli) async fn cancel(args: &CancelArgs, address: &str) -> Result<u8, CliError> {
     let remote = Remote::at(address)?;
     let run: RunId = args.run.parse()?;
-    let is_new = said(&remote, &run, "cancel", &json!({"reason": args.reason})).await?;
+    // A host takes a reason or none, and no empty one.
+    let body = match args.reason.is_empty() {
+        true => json!({}),
+        false => json!({"reason": args.reason}),
+    };
+    let is_new = said(&remote, &run, "cancel", &body).await?;
     if !args.wait {
         return told(&remote, &run, is_new, "asked to stop", args.json);
     }
