@@ -335,6 +335,12 @@ pub trait Delegate: Send + Sync {
         false
     }
 
+    /// Whether an attempt does nothing but hand over what is at hand already, or ask to wait, and is never
+    /// pending. There is nothing to announce then: its dispatch and what comes of it are one append.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Who it is, to tell a critic from the actor that it judges: two delegates of the same identity
     /// share their judgement. By default what [`Delegate::describe`] says.
     fn identity(&self) -> String {

@@ -1,6 +1,7 @@
 //! The loop: effects out of the machine, what they came to back in. It appends before it acts.
 
 mod answer;
+mod at_hand;
 mod begin;
 mod intake;
 mod noting;
@@ -301,14 +302,14 @@ impl Driver<'_> {
             // Nothing happens outside, and nobody is told before the seal is in the log: the end of a
             // run is one append with it.
             Effect::Commit { .. } | Effect::Reject { .. } => {
-                let done = self.act(effect).await;
-                if done.is_err() {
-                    // What was decided is not lost with what could not be read.
-                    self.write().await?;
-                }
-                return done;
+                return self.act_unannounced(effect).await;
             }
             Effect::Seal(_) => return self.act(effect).await,
+            // Nor does anything happen where a delegate hands over what is there.
+            Effect::Dispatch { step, .. } if self.delegate(step).is_at_hand() => {
+                self.act_unannounced(effect).await?;
+                return self.take_at_hand().await;
+            }
             _ => {}
         }
         // What announces an effect is in the log before the effect. Where somebody was faster, the

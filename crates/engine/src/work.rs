@@ -1,7 +1,10 @@
 //! The one thing in flight. Everything that can wake the driver is here, in one closed enum.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use probity_core::{CheckIndex, Code, Digest, Fault, HookIndex, Phase, Turn};
@@ -234,6 +237,16 @@ impl Work {
     /// Waits for the end. Dropping the returned future leaves the work in flight.
     pub(crate) async fn done(&mut self) -> Option<Done> {
         self.task.done().await
+    }
+
+    /// What [`Self::done`] gives, if it need not be waited for.
+    pub(crate) async fn done_by_now(&mut self) -> Option<Option<Done>> {
+        let mut done = pin!(self.task.done());
+        poll_fn(|cx| match done.as_mut().poll(cx) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
     }
 
     /// What to report when [`Self::done`] gave nothing.

@@ -234,7 +234,7 @@ impl Driver<'_> {
     }
 
     /// The delegate of a step of the ladder; the usual one where there is none for it.
-    fn delegate(&self, step: Option<Step>) -> Arc<dyn Delegate> {
+    pub(super) fn delegate(&self, step: Option<Step>) -> Arc<dyn Delegate> {
         let rung = self.plan.rungs.iter().find(|(of, _)| Some(*of) == step);
         Arc::clone(rung.map_or(&self.plan.delegate, |(_, delegate)| delegate))
     }

@@ -9,6 +9,7 @@
 )]
 
 mod announce;
+mod at_hand;
 mod bounds;
 mod broken;
 mod cancel;

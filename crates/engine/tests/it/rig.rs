@@ -201,6 +201,14 @@ impl Delegate for Noted {
     fn describe(&self) -> String {
         self.inner.describe()
     }
+
+    fn yields(&self) -> bool {
+        self.inner.yields()
+    }
+
+    fn is_at_hand(&self) -> bool {
+        self.inner.is_at_hand()
+    }
 }
 
 struct NotedFacts(Account);
