@@ -44,11 +44,10 @@ const fn case(
     Case { name, what, prepare }
 }
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 13] = [
     case("canonical_json", "a record of a verdict as canonical JSON", record::canonical),
     case("chain_1000", "1,000 records written and chained", record::chain),
     case("read_1000", "1,000 records read and their chain checked", record::read),
-    case("audit_log", "the log of a run of ten attempts audited", record::audit),
     case("machine_ten_attempts", "a run of ten attempts through the machine alone", machine::run),
     case("replay_ten_attempts", "the same run folded from its log", machine::replay),
     case("correction", "the correction for five findings", text::correction),

@@ -39,6 +39,8 @@ pub struct Bench {
     pub quick: bool,
     /// A folder with `probity` and `all`, built for release. Default: they are built.
     pub programs: Option<PathBuf>,
+    /// The commit that those are of. Default: that of the checkout.
+    pub commit: Option<String>,
     /// Folders with the programs of peers: virtual environments of Python, or their `bin`.
     pub peers: Vec<PathBuf>,
     /// Only these programs; the outputs of the others stay as they are.
@@ -63,6 +65,7 @@ impl Bench {
                 "--quick" => bench.quick = true,
                 "--page" => bench.page_only = true,
                 "--programs" => bench.programs = Some(absolute(value()?)?),
+                "--commit" => bench.commit = Some(value()?.to_owned()),
                 "--peers" => bench.peers.push(absolute(value()?)?),
                 "--folder" => bench.folder = Some(absolute(value()?)?),
                 "--only" => bench.only.extend(value()?.split(',').map(str::to_owned)),
@@ -125,6 +128,10 @@ impl Bench {
         let missing: Vec<String> = peers.missing().collect();
         let told = with(host::machine(&self.root, folder), "day", json!(day));
         let told = with(told, "is_quick", json!(self.quick));
+        let told = match &self.commit {
+            Some(commit) => with(told, "commit", json!(commit)),
+            None => told,
+        };
         let told = with(told, "load_before", json!(host::load()));
         with(told, "without", json!(missing))
     }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use probity::audit::{Acceptance, EpisodeAuditor, LogAuditor, LogPolicy, NoContent};
+use probity::audit::{Acceptance, EpisodeAuditor};
 use probity::core::{Entry, Event, RunId};
 use probity::policy::{Envelope, Format};
 use probity::record::{Chain, canonical, read_jsonl};
@@ -39,15 +39,6 @@ pub(super) fn read() -> Result<Work, BenchError> {
     Ok(Box::new(move || {
         let log = read_jsonl(black_box(&text)).map_err(wrong)?;
         if log.entries.len() == RECORDS { Ok(()) } else { Err(wrong("a record is missing")) }
-    }))
-}
-
-pub(super) fn audit() -> Result<Work, BenchError> {
-    let text = written(&ten_attempts()?)?;
-    Ok(Box::new(move || {
-        let policy = LogPolicy { stands_alone: true, ..LogPolicy::default() };
-        let report = LogAuditor::new(&NoContent).with_policy(policy).jsonl(black_box(&text), "log");
-        accepted(report.verdict)
     }))
 }
 

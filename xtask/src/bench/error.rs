@@ -49,7 +49,7 @@ impl std::fmt::Display for BenchError {
         match self {
             Self::Usage => write!(
                 f,
-                "usage: bench [--quick] [--peers DIR]... [--programs DIR] [--folder DIR] \
+                "usage: bench [--quick] [--peers DIR]... [--programs DIR [--commit ID]] [--folder DIR] \
                  [--only NAME,...] [--page]"
             ),
             Self::NoSuch { name } => write!(f, "no program of the bench is called `{name}`"),

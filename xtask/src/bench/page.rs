@@ -7,7 +7,98 @@ use serde_json::Value;
 use super::{Row, Told, Verdict, rows};
 
 /// Why a bar is missed, for every bar that ever was. A figure says how far; this says what it is spent on.
-const REASONS: [(&str, &str); 0] = [];
+const REASONS: [(&str, &str); 26] = [
+    (
+        "attempt-memory",
+        "the workspace and the files that decide are read before and after every attempt, and that \
+         work, the delegate and the check are handed to other threads, which wait for a core where \
+         there is other work; the loop alone, `engine alone` of `agents`, is below the bar",
+    ),
+    (
+        "attempt-durable",
+        "every step is durable before the next one is taken, so an attempt waits several times for \
+         the disk; the row tells what one such wait took in this run",
+    ),
+    (
+        "typed-agent",
+        "seven records of an attempt are written, hashed and kept with their content, where the peers \
+         keep nothing",
+    ),
+    (
+        "script",
+        "a call is handed to a thread of its own, so that a slow script stalls nobody, and that costs \
+         more than the interpreter takes",
+    ),
+    ("script-worker", "two changes of process, which wait for a core where there is other work"),
+    ("start", "loading the binary; where there is other work, waiting for a core"),
+    ("memory", "the binary is mapped and relocated as a whole, and grew with what it can serve"),
+    (
+        "binary",
+        "host, dashboard, NATS, telemetry, policies and schemas are in the one binary; nothing is \
+         loaded on demand",
+    ),
+    ("hook-prompt", HOOK),
+    ("hook-refused", HOOK),
+    ("hook-passed", HOOK),
+    ("hook-guard", HOOK),
+    (
+        "turns-memory",
+        "a task of one turn is opened, leased, judged and sealed like a long one, each a record with \
+         its hash",
+    ),
+    ("turns-normal", COMMITS),
+    ("turns-full", COMMITS),
+    (
+        "turns-jetstream",
+        "what the client takes is the encoding and the waits of three appends and three changes of the \
+         queue for a task of one turn, each acknowledged by a majority; the peer replicates nothing",
+    ),
+    ("flat-full", DISK),
+    ("flat-jetstream", DISK),
+    (
+        "resumed-jetstream",
+        "those above it were killed while a server was away or coming back: its cluster answers late \
+         then, and a lease is taken when it answers",
+    ),
+    ("resumed-full", "a lease runs out in time, but who takes the run up first waits for a core"),
+    (
+        "stream-turns-few",
+        "eight checks, each a script in a process of its own, and eight child runs are done for ten \
+         readers; the floor does none of it",
+    ),
+    (
+        "stream-turns-many",
+        "the same for 200 readers; the rest is what a run costs, not what telling it costs",
+    ),
+    (
+        "trace-python",
+        "short traces are mostly the start of both processes; long ones are decoded, and the id of \
+         every event is computed anew, where Python spends its time too",
+    ),
+    (
+        "trace-rate",
+        "every event is decoded, hashed for its id and looked up by five families of rules; no single \
+         function takes more than an eighth",
+    ),
+    (
+        "trace-memory-short",
+        "the plan is read whole and every id is remembered, so memory grows with the number of events, \
+         not with their size",
+    ),
+    (
+        "episodes",
+        "starting a process and opening a file for each, where they are few or in a folder",
+    ),
+];
+
+const HOOK: &str = "a process is started, a store opened, and every announced effect is made durable \
+     before it is done; what that takes is the disk's, and the floor of a durable write in this run \
+     stands in the second row";
+const COMMITS: &str = "what is left to save is commits: three appends and three changes of the queue for a \
+     task of one turn, and a commit of SQLite costs the same however little is in it; one Redis keeps no \
+     chain, no content and one copy";
+const DISK: &str = "what a turn costs beside the disk is the same at the end; a disk that others write to \
+     takes longer at one time than at another";
 
 /// The page of one run, as text.
 #[must_use]
@@ -57,11 +148,15 @@ fn machine(text: &mut String, told: &Told) {
     let at = |name: &str| told.at("machine", &format!("/{name}"));
     let word = |name: &str| at(name).as_str().unwrap_or_default().to_owned();
     let gib = at("memory_bytes").as_f64().unwrap_or_default() / f64::from(1 << 30);
+    let after = match word("load_after") {
+        load if load.is_empty() => "; the run was stopped before its end".to_owned(),
+        load => format!(", after {load}"),
+    };
     let _ = write!(
         text,
-        "Measured on {}: {}, {} cores, {gib:.0} GiB, {}, disk {}; {}, commit {}. Load before {}, after \
-         {}: on a machine with other work, times are longer than they need be, and those of the peers \
-         with them.\n\n",
+        "Measured on {}: {}, {} cores, {gib:.0} GiB, {}, disk {}; {}, commit {}. Load before {}{after}. \
+         On a machine with other work, times are longer than they need be, and those of the peers with \
+         them.\n\n",
         word("day"),
         word("cpu"),
         at("cores").as_u64().unwrap_or_default(),
@@ -70,7 +165,6 @@ fn machine(text: &mut String, told: &Told) {
         word("rustc"),
         word("commit"),
         word("load_before"),
-        word("load_after"),
     );
 }
 
