@@ -95,11 +95,8 @@ fn cut(body: &str, room: usize) -> usize {
         return end;
     }
     let kept = body.get(..end).unwrap_or_default();
-    match (kept.rfind('&'), kept.rfind(';')) {
-        (Some(open), None) => open,
-        (Some(open), Some(close)) if open > close => open,
-        _ => end,
-    }
+    let last = kept.rfind(['&', ';']);
+    last.filter(|at| kept.as_bytes().get(*at) == Some(&b'&')).unwrap_or(end)
 }
 
 fn body(message: &str, metadata: Option<&Value>) -> String {

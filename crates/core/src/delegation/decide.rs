@@ -165,7 +165,7 @@ fn settled(fold: &Fold, now_ms: u64) -> Option<Event> {
     }
     findings.extend(next.filter(|_| is_late).map(|_| too_late(fold, now_ms)));
     let judgement = merge(&findings);
-    if let Some(check) = next.filter(|_| is_human && !is_late)
+    if let Some(check) = next.filter(|_| is_human)
         && matches!(judgement, Judgement::Pass | Judgement::Unverified)
     {
         return Some(ask(fold, current, check, now_ms));

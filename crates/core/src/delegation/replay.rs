@@ -7,7 +7,7 @@ use crate::delegation::accept::{self, Accepted};
 use crate::delegation::decide;
 use crate::delegation::fold::Fold;
 use crate::delegation::stage::Stage;
-use crate::{Charter, Code, Delegation, Entry, Event, Input, OpenError, Outcome};
+use crate::{Charter, Delegation, Entry, Event, Input, OpenError, Outcome};
 
 /// The log is not one that the machine wrote.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -180,24 +180,14 @@ pub(crate) fn input_of(stage: Stage, event: &Event) -> Option<Input> {
         Event::Answered { by, answer } => Input::Answered { by, answer },
         Event::Sealed { .. } => Input::Sealed,
         Event::OutcomeDecided { outcome: Outcome::Cancelled, code, .. } => Input::Cancel { code },
-        // The end of the run's time cuts a hook off, and the verdict before it keeps its code.
-        Event::OutcomeDecided { code, .. } | Event::Escalated { code, .. }
-            if is_time(&code) || matches!(stage, Stage::Hooking { .. }) =>
-        {
-            Input::Timer
-        }
-        Event::OutcomeDecided { .. }
-        | Event::RunOpened { .. }
+        // Everything else that ends a run follows of itself, or it is the time that ends it.
+        Event::OutcomeDecided { .. } | Event::Escalated { .. } => Input::Timer,
+        Event::RunOpened { .. }
         | Event::CheckStarted { .. }
         | Event::CheckAwaits { .. }
         | Event::HookCalled { .. }
         | Event::DegradeChosen { .. }
         | Event::DelegateDispatched { .. }
-        | Event::VerdictMerged { .. }
-        | Event::Escalated { .. } => return None,
+        | Event::VerdictMerged { .. } => return None,
     })
-}
-
-fn is_time(code: &Code) -> bool {
-    matches!(code.as_str(), "wall_timeout" | "budget_wall" | "budget_act")
 }

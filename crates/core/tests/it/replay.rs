@@ -446,8 +446,10 @@ fn alter(value: &mut serde_json::Value) {
 #[test]
 fn a_log_may_not_go_back_in_time() {
     let mut log = full().log;
-    log[3].at_ms = log[2].at_ms - 1;
-    assert_eq!(Delegation::replay(&log), Err(ReplayError::Time { seq: 3, back_ms: 1 }));
+    for back_ms in [1, 7] {
+        log[3].at_ms = log[2].at_ms - back_ms;
+        assert_eq!(Delegation::replay(&log), Err(ReplayError::Time { seq: 3, back_ms }));
+    }
 }
 
 #[test]
@@ -635,4 +637,37 @@ fn a_second_claim_of_a_turn_is_no_log() {
     };
     log.push(Entry { at_ms: rig.now_ms, event: again });
     assert!(matches!(Delegation::replay(&log), Err(ReplayError::Impossible { .. })));
+}
+
+/// Of a kind that belongs there: the event is not the one. Of another kind: nothing like it belongs there.
+#[test]
+fn an_altered_event_is_told_from_one_that_has_no_place() {
+    let mut rig = Rig::open(Policy::default(), vec![world_check("a")]);
+    rig.observe(Phase::Before).finish(revise());
+    let mut log = rig.log.clone();
+    let Event::CheckRed { discrimination, .. } = &mut log.last_mut().unwrap().event else {
+        panic!("{log:?}");
+    };
+    *discrimination = probity_core::Discrimination::NonDiscriminating;
+    let seq = log.len() as u64 - 1;
+    assert_eq!(Delegation::replay(&log), Err(ReplayError::Differs { seq, got: "check.red" }));
+
+    let mut rig = Rig::delegated(Policy::default(), 1);
+    rig.turn(1, &[inconclusive()]);
+    rig.timer().unwrap();
+    let log = rig.log;
+    let (seq, last) = (log.len() as u64 - 1, log.last().unwrap().clone());
+    let Event::CheckStarted { phase, check, tries: 2 } = last.event else { panic!("{last:?}") };
+    let with = |event: Event| {
+        let mut log = log.clone();
+        log.last_mut().unwrap().event = event;
+        Delegation::replay(&log)
+    };
+    let third = with(Event::CheckStarted { phase, check, tries: 3 });
+    assert_eq!(third, Err(ReplayError::Differs { seq, got: "check.started" }));
+    let got = "world.observed";
+    let foreign = with(Event::WorldObserved { phase: Phase::Before, manifest: d(1), judge: d(2) });
+    assert!(
+        matches!(foreign, Err(ReplayError::Impossible { seq: s, got: g, .. }) if (s, g) == (seq, got))
+    );
 }
