@@ -86,13 +86,7 @@ impl BodyRef<'_> {
 /// The line around a body, without the newline, and the body's hash.
 pub(crate) fn enveloped(body: &[u8]) -> (Vec<u8>, Digest) {
     let hash = blob_digest(body);
-    let envelope = HEAD.len() + MIDDLE.len() + HASH_DIGITS + TAIL.len();
-    let mut line = Vec::with_capacity(body.len() + envelope);
-    line.extend_from_slice(HEAD);
-    line.extend_from_slice(body);
-    line.extend_from_slice(MIDDLE);
-    line.extend_from_slice(hash.to_string().as_bytes());
-    line.extend_from_slice(TAIL);
+    let line = [HEAD, body, MIDDLE, hash.to_string().as_bytes(), TAIL].concat();
     (line, hash)
 }
 

@@ -107,9 +107,7 @@ fn python_float(double: f64) -> String {
         let fraction = if plain.contains('.') { "" } else { ".0" };
         return format!("{sign}{plain}{fraction}");
     }
-    let exponent = decimal.point - 1;
-    let exponent_sign = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}{}e{exponent_sign}{:02}", decimal.mantissa(), exponent.unsigned_abs())
+    format!("{sign}{}e{:+03}", decimal.mantissa(), decimal.point - 1)
 }
 
 fn write_string(out: &mut String, text: &str) {

@@ -70,36 +70,11 @@ fn parse(bytes: &[u8], profile: Profile) -> Result<Value, ParseError> {
     let twice = Cell::new(false);
     let strict = Strict { profile: Some(profile), depth: 0, twice: &twice };
     let value = strict.deserialize(&mut reader);
-    if profile == Profile::Record
-        && value.is_ok()
-        && let Some((line, column)) = minus_zero(bytes)
-    {
-        let message = "number `-0` is not an integer within ±(2^53 − 1)".to_owned();
-        return Err(ParseError { line, column, message });
-    }
     value.and_then(|value| reader.end().map(|()| value)).map_err(|error| ParseError {
         line: error.line(),
         column: error.column(),
         message: plain_message(&error),
     })
-}
-
-/// Where a `-0` stands outside of texts, 1-based. A parsed value may have lost its sign.
-fn minus_zero(json: &[u8]) -> Option<(usize, usize)> {
-    let (mut line, mut column) = (1, 0);
-    let (mut in_text, mut is_escaped) = (false, false);
-    for (at, byte) in json.iter().enumerate() {
-        column += 1;
-        match byte {
-            b'\n' => (line, column) = (line + 1, 0),
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_text => is_escaped = true,
-            b'"' => in_text = !in_text,
-            b'-' if !in_text && json.get(at + 1) == Some(&b'0') => return Some((line, column + 1)),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// serde_json repeats the place in its text.

@@ -112,3 +112,42 @@ fn an_unsealed_log_reads_as_unsealed() {
     assert_eq!(log.seal, None);
     assert_eq!(log.entries, sample::entries("unsealed"));
 }
+
+/// A finished check with so many criteria of 64 characters, and one more of its own length.
+fn wide(criteria: usize, last: usize) -> Entry {
+    let mut names = vec!["x".repeat(64).parse().unwrap(); criteria];
+    names.push("y".repeat(last).parse().unwrap());
+    entry(Event::CheckFinished {
+        check: probity_core::CheckIndex(0),
+        finding: probity_core::Finding::Verdict {
+            verdict: probity_core::VerdictKind::Pass,
+            code: "ok".parse().unwrap(),
+            reason: None,
+            criteria: names,
+            confidence_bp: None,
+            evidence: None,
+            metadata: None,
+            output: None,
+        },
+        judge: None,
+        elapsed_ms: 1,
+        rewrite: None,
+    })
+}
+
+#[test]
+fn a_record_may_be_as_long_as_its_bound() {
+    let mut chain = Chain::new("run-verified-after-two-attempts".parse().unwrap());
+    assert!(chain.is_empty());
+    chain.append(&sample::entries(SEALED)[0]).unwrap();
+    assert!(!chain.is_empty());
+    let length = |entry: &Entry| chain.clone().append(entry).map(|line| line.as_bytes().len());
+    let one = length(&wide(0, 1)).unwrap();
+    // A criterion takes its quotes and its comma.
+    let room = MAX_RECORD_BYTES - one;
+    let (criteria, last) = (room / 67, room % 67 + 1);
+    assert!(last < 64, "one criterion more or less");
+    assert_eq!(length(&wide(criteria, last)), Ok(MAX_RECORD_BYTES));
+    let bytes = MAX_RECORD_BYTES + 1;
+    assert_eq!(length(&wide(criteria, last + 1)), Err(ChainError::TooLong { bytes }));
+}

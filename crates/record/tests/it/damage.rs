@@ -1,7 +1,10 @@
 //! Break it on purpose: {drop, truncate, flip, swap, duplicate} × {header, event, seal}.
 
 use probity_core::Outcome;
-use probity_record::{LineFault, read_jsonl, read_records, verify_jsonl, verify_records};
+use probity_record::{
+    LineFault, MAX_RECORD_BYTES, Record, Report, read_jsonl, read_records, verify_jsonl,
+    verify_records,
+};
 
 use crate::sample;
 
@@ -193,4 +196,49 @@ fn every_finding_is_reported_and_their_number_is_bounded_in_memory() {
     let report = verify_records(&junk);
     assert_eq!(report.findings_total, 5000 + usize::from(report.run.is_some()));
     assert!(report.findings.len() < 5000);
+}
+
+#[test]
+fn a_seal_and_its_event_go_together_and_agree() {
+    let lines = sample::lines(SEALED);
+    let sealing = body(&lines[lines.len() - 1]);
+    let before = body(&lines[lines.len() - 2]);
+    let (_, rest) = sealing.split_once(",\"seal\":").unwrap();
+    let (seal, tail) = rest.split_once("},").unwrap();
+    let seal = format!(",\"seal\":{seal}}}");
+    assert_eq!(seal.matches("\"outcome\":\"verified\"").count(), 1);
+    assert!(tail.starts_with("\"seq\":"));
+    let other = seal.replace("\"outcome\":\"verified\"", "\"outcome\":\"rejected\"");
+    let misplaced = before.replacen(",\"seq\":", &format!("{seal},\"seq\":"), 1);
+    for (body, code) in [
+        (sealing.replace(&seal, ""), LineFault::SealMissing.code()),
+        (sealing.replace(&seal, &other), LineFault::SealOutcome.code()),
+        (misplaced, LineFault::SealMisplaced.code()),
+    ] {
+        let fault = Record::parse(&record(&body)).unwrap_err();
+        assert_eq!(fault.code(), code, "{fault}: {body}");
+    }
+    assert!(Record::parse(&record(&sealing)).is_ok());
+}
+
+#[test]
+fn a_line_is_too_long_above_its_bound() {
+    let fault = |bytes: usize| Record::parse(&vec![b' '; bytes]).unwrap_err();
+    assert_eq!(MAX_RECORD_BYTES, 262_144);
+    assert_eq!(fault(MAX_RECORD_BYTES), LineFault::Envelope);
+    for bytes in [MAX_RECORD_BYTES + 1, 2 * MAX_RECORD_BYTES] {
+        assert_eq!(fault(bytes), LineFault::TooLong { bytes });
+    }
+}
+
+#[test]
+fn findings_are_listed_up_to_their_bound_and_all_counted() {
+    let first_says = |bytes: &[u8]| read_jsonl(bytes).unwrap_err().to_string();
+    assert!(!first_says(b"{}\n").contains("more findings"), "{}", first_says(b"{}\n"));
+    let empty = "\n".repeat(Report::MAX_FINDINGS + 2);
+    let report = verify_jsonl(empty.as_bytes());
+    assert_eq!(report.findings.len(), Report::MAX_FINDINGS);
+    assert_eq!(report.findings_total, Report::MAX_FINDINGS + 2);
+    let more = format!(" (and {} more findings)", report.findings_total - 1);
+    assert!(first_says(empty.as_bytes()).ends_with(&more), "{}", first_says(empty.as_bytes()));
 }

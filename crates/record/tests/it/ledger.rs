@@ -198,3 +198,38 @@ fn a_log_may_be_read_from_its_middle() {
     assert_eq!(inline(&reader.read(d).unwrap()), json!({ "n": 3 }));
     assert_eq!(reader, ledger);
 }
+
+#[test]
+fn the_end_of_a_log_moves_with_every_step() {
+    let mut ledger = new();
+    assert_eq!((ledger.len(), ledger.is_empty(), ledger.at_ms()), (0, true, 0));
+    for (steps, at_ms) in (1..).zip([70, 70, 95]) {
+        ledger.append(at_ms, &json!(steps)).unwrap();
+        assert_eq!((ledger.len(), ledger.is_empty(), ledger.at_ms()), (steps, false, at_ms));
+    }
+    assert_eq!(MAX_INLINE_BYTES, 131_072);
+}
+
+#[test]
+fn the_first_byte_of_another_spelling_is_named() {
+    let bytes = ledger_bytes(&json!({"a": 10, "b": 1}));
+    let text = String::from_utf8(bytes).unwrap();
+    let body = text.strip_prefix("{\"body\":").unwrap().split_once(",\"hash\":").unwrap().0;
+    for (other, at) in [("\"a\":10.0", ".0"), ("\"a\":1e1", "e1"), ("\"a\": 10", " 10")] {
+        let body = body.replace("\"a\":10", other);
+        let Err(LineFault::NotCanonical(fault)) = new().read(&line(&body)) else {
+            panic!("{body}")
+        };
+        assert_eq!(Some(fault.offset), body.find(at), "{body}");
+    }
+}
+
+#[test]
+fn the_largest_safe_integer_stays_one() {
+    let largest = 9_007_199_254_740_991_u64;
+    let read = |text: &str| read_step(text.as_bytes()).unwrap();
+    assert_eq!(read(&largest.to_string()).as_u64(), Some(largest));
+    assert_eq!(read(&format!("-{largest}")).as_i64(), Some(-9_007_199_254_740_991));
+    assert_eq!(read("9007199254740992").as_f64(), Some(9_007_199_254_740_992.0));
+    assert_eq!(read("9007199254740992").as_u64(), None);
+}
