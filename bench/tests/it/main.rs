@@ -5,6 +5,7 @@
 mod agents;
 mod chaos;
 mod episodes;
+mod instructions;
 mod streams;
 mod workers;
 
