@@ -80,58 +80,6 @@ pub fn test(root: &Path, rest: &[&str]) -> Result<(), XtaskError> {
     cargo(root, &args)
 }
 
-/// What tells libFuzzer which edges were taken. Stable flags of the compiler, so that no other
-/// toolchain is needed; without a sanitizer, which safe code can do without.
-const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
-
-/// Fuzzes one parser for so many seconds, from its seeds and the corpus in `fuzz/corpus/TARGET`. What
-/// reaches new code is kept there, as few inputs as cover it. A crash is left in
-/// `fuzz/artifacts/TARGET`.
-///
-/// # Errors
-/// [`XtaskError`] when the fuzzer cannot be built, or finds a crash.
-pub fn fuzz(root: &Path, target: &str, seconds: &str) -> Result<(), XtaskError> {
-    let kept = root.join("fuzz/corpus").join(target);
-    let artifacts = root.join("fuzz/artifacts").join(target);
-    let work = root.join("target/fuzz/work").join(target);
-    for folder in [&kept, &artifacts, &work] {
-        std::fs::create_dir_all(folder).map_err(|error| XtaskError::Read { error })?;
-    }
-    let seeds = root.join("target/fuzz/seeds");
-    let written = seeds.display().to_string();
-    cargo(root, &["run", "-q", "-p", "probity-fuzz", "--bin", "fuzz-seeds", "--", &written])?;
-    let seconds = format!("-max_total_time={seconds}");
-    let crashes = format!("-artifact_prefix={}/", artifacts.display());
-    let bounds = ["-timeout=10", "-rss_limit_mb=2048", "-max_len=131072", "-print_final_stats=1"];
-    let folders = [work.clone(), kept.clone(), seeds.join(target)];
-    fuzzer(root, target, &folders, &[&[seconds.as_str(), &crashes], bounds.as_slice()].concat())?;
-    fuzzer(root, target, &[kept, work], &["-set_cover_merge=1", "-max_len=131072"])
-}
-
-fn fuzzer(
-    root: &Path,
-    target: &str,
-    folders: &[std::path::PathBuf],
-    options: &[&str],
-) -> Result<(), XtaskError> {
-    let mut command = Command::new(cargo_path());
-    command
-        .args(["run", "-q", "--profile", "fuzz", "-p", "probity-fuzz", "--features", "libfuzzer"])
-        // A named target keeps the flags away from build scripts.
-        .args(["--target", &host(root)?, "--target-dir", "target/fuzz", "--bin", "fuzz", "--"])
-        .args(folders)
-        .args(options)
-        .env("RUSTFLAGS", COVERAGE)
-        .env("PROBITY_FUZZ_TARGET", target)
-        .current_dir(root);
-    let text = format!("cargo run --profile fuzz -p probity-fuzz: {target}");
-    let status =
-        command.status().map_err(|error| XtaskError::Start { command: text.clone(), error })?;
-    if status.success() { Ok(()) } else { Err(XtaskError::Failed { command: text }) }
-}
-
 /// Everything that must hold before a change goes in.
 ///
 /// # Errors
@@ -211,6 +159,6 @@ fn is_installed(root: &Path, subcommand: &str) -> bool {
 }
 
 /// The cargo that runs this, so that toolchains do not mix.
-fn cargo_path() -> std::ffi::OsString {
+pub(crate) fn cargo_path() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

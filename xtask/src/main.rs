@@ -12,7 +12,8 @@ usage: cargo xtask COMMAND
 
   test   documentation tests, then every test of the workspace; installs cargo-nextest if missing
   tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
-  fuzz   TARGET [SECONDS]: coverage-guided fuzzing of a parser on the committed corpus; default 600 s
+  fuzz   TARGET|all [SECONDS]: coverage-guided fuzzing on the committed corpus, of one target or of
+         every one in turn; default 600 s each; fuzz/README.md lists them
   dist   [--binary PATH] [--man DIR] [--out DIR] [--target TRIPLE]: packs a release into target/dist
   book   the documentation as a book in target/book; built into target/site where mdbook is installed
   bench  [--quick] [--peers DIR]... [--programs DIR] [--folder DIR] [--only NAME,...] [--page]:
@@ -24,6 +25,9 @@ usage: cargo xtask COMMAND
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new("."));
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|first| Path::new(first).file_stem() == Some("rustc".as_ref())) {
+        return ended(xtask::compile(&args));
+    }
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test", rest @ ..] => test(root, rest),
@@ -42,6 +46,10 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
+    ended(done)
+}
+
+fn ended(done: Result<(), xtask::XtaskError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {

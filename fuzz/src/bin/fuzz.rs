@@ -1,7 +1,8 @@
-//! One target, chosen by `PROBITY_FUZZ_TARGET`, under libFuzzer. `cargo xtask fuzz` starts it.
+//! One target, chosen by `PROBITY_FUZZ_TARGET`, under libFuzzer; `cargo xtask fuzz` starts it. Its seeds
+//! are written to the folder that `PROBITY_FUZZ_SEEDS` names, before libFuzzer looks there.
 #![no_main]
-#![expect(unsafe_code, reason = "the macro exports the symbol that libFuzzer calls")]
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
@@ -10,10 +11,21 @@ use probity_fuzz::Target;
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("PROBITY_FUZZ_TARGET").unwrap_or_default();
     let Some(target) = Target::named(&name) else {
-        eprintln!("PROBITY_FUZZ_TARGET is one of {}", Target::names());
+        let names: Vec<_> = Target::all().map(|target| target.name()).collect();
+        eprintln!("PROBITY_FUZZ_TARGET is one of {}", names.join(", "));
         std::process::exit(64);
     };
     target
 });
 
-fuzz_target!(|bytes: &[u8]| TARGET.run(bytes));
+fn write_seeds() {
+    let Some(folder) = std::env::var_os("PROBITY_FUZZ_SEEDS") else { return };
+    for (at, bytes) in TARGET.seeds().iter().enumerate() {
+        if let Err(error) = std::fs::write(Path::new(&folder).join(format!("seed-{at}")), bytes) {
+            eprintln!("{}: {error}", Path::new(&folder).display());
+            std::process::exit(74);
+        }
+    }
+}
+
+fuzz_target!(init: write_seeds(), |bytes: &[u8]| TARGET.run(bytes));
