@@ -186,3 +186,47 @@ fn whoever_cancels_leaves_no_answer() {
     assert_eq!(rig.try_resolve("gate", json!("accept"), "ada").unwrap_err().code(), "run_terminal");
     rig.assert_sound();
 }
+
+#[test]
+fn where_several_approve_nobody_edits() {
+    let actions = json!({"actions": ["accept", "reject", "refine", "edit-accept"]});
+    let mut rig = quorum(actions);
+    for word in ["refine", "edit-accept"] {
+        let refused = rig.try_resolve("gate", json!(word), "ada").unwrap_err();
+        assert_eq!(refused.code(), "validation_error", "{word}");
+    }
+    rig.try_resolve("gate", json!("accept"), "ada").unwrap();
+}
+
+/// Half of those that are needed is no majority, and as many as are needed can still approve.
+#[test]
+fn a_gate_that_can_still_open_stays_open() {
+    for more in [
+        json!({"requiredApprovals": 2}),
+        json!({"requiredApprovals": 2, "approversList": ["ada", "bob", "cyd"]}),
+    ] {
+        let mut rig = quorum(more.clone());
+        rig.try_resolve("gate", json!("reject"), "ada").unwrap();
+        assert_eq!(rig.snapshot().status, Status::WaitingApproval, "{more}");
+        rig.try_resolve("gate", json!("accept"), "bob").unwrap();
+        rig.try_resolve("gate", json!("accept"), "cyd").unwrap();
+        assert_eq!(rig.snapshot().status, Status::Completed, "{more}");
+    }
+}
+
+#[test]
+fn no_time_is_no_bound() {
+    let asked = json!({"questions": [{"id": "q", "question": "?"}], "timeoutMs": 0});
+    for rig in [gate(json!({"timeoutMs": 0})), questions(asked)] {
+        let due_ms = rig.run.poll_timeout().unwrap();
+        assert!(due_ms >= rig.now_ms + 600_000, "{due_ms}: not before the run's own end");
+    }
+}
+
+#[test]
+fn a_step_is_the_last_one_when_the_run_has_ended() {
+    let mut rig = gate(json!({}));
+    rig.resolve("gate", json!("accept"));
+    let last: Vec<bool> = rig.steps.iter().map(probity_workflow::Step::is_last).collect();
+    assert_eq!(last, [false, true]);
+}

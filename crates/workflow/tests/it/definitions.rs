@@ -1,9 +1,9 @@
 //! What is a definition, and what is said of what is not.
 
-use probity_workflow::{Definition, DefinitionError, OnFail, Start};
+use probity_workflow::{Definition, DefinitionError, Effect, OnFail, Start};
 use serde_json::{Value, json};
 
-use crate::rig::{checked_team, definition, end, next, node, start, team};
+use crate::rig::{Rig, checked_team, definition, end, next, node, start, team};
 
 fn problems(json: &Value) -> Vec<String> {
     match Definition::parse(json).expect_err("something is wrong") {
@@ -194,4 +194,124 @@ fn gates_can_be_opened() {
     ] {
         assert_eq!(problems(&gate(config.clone())).len(), 1, "{config}");
     }
+}
+
+#[test]
+fn names_have_their_length() {
+    for (id, is_legal) in [("", false), (&"x".repeat(128), true), (&"x".repeat(129), false)] {
+        let found = Definition::parse(&changed(noop(), "/nodes/0/id", json!(id)));
+        assert_eq!(found.is_ok(), is_legal, "{} characters", id.len());
+    }
+}
+
+#[test]
+fn mappings_have_names_and_a_bound() {
+    let mapped = |count: usize| -> Value {
+        let map: serde_json::Map<String, Value> =
+            (0..count).map(|n| (format!("to{n}"), json!("from"))).collect();
+        json!({"inputMapping": map})
+    };
+    let team = team(json!([next(&["w"]), end()]));
+    let found =
+        |config: Value| Definition::parse(&changed(team.clone(), "/nodes/1/config", config));
+    assert!(found(mapped(1_000)).is_ok());
+    for broken in [
+        mapped(1_001),
+        json!({"inputMapping": {"": "from"}}),
+        json!({"inputMapping": {"to": ""}}),
+        json!({"outputMapping": {"to": "", "other": "from"}}),
+    ] {
+        assert!(found(broken.clone()).is_err(), "{broken}");
+    }
+}
+
+#[test]
+fn lists_of_a_gate_have_their_bounds() {
+    let names = |count: usize| -> Vec<String> { (0..count).map(|n| format!("a{n}")).collect() };
+    let gate = |config| {
+        let json = definition("w", json!([node("gate", "core.approvalGate", config)]), &[]);
+        Definition::parse(&json).is_ok()
+    };
+    for (count, is_legal) in [(100, true), (101, false), (150, false)] {
+        assert_eq!(gate(json!({"approversList": names(count)})), is_legal, "{count} approvers");
+    }
+    for (required, is_legal) in [(2, true), (3, false)] {
+        let config = json!({"requiredApprovals": required, "approversList": ["ada", "bob"]});
+        assert_eq!(gate(config), is_legal, "{required} of two");
+    }
+}
+
+#[test]
+fn a_question_has_a_name_of_its_own_and_a_text() {
+    let asked = |questions: Value| {
+        let config = json!({"questions": questions});
+        problems(&definition("w", json!([node("q", "core.clarificationGate", config)]), &[]))
+    };
+    for second in [
+        json!({"id": "two"}),
+        json!({"id": "two", "question": ""}),
+        json!({"question": "Why?"}),
+        json!({"id": "", "question": "Why?"}),
+        json!({"id": "one", "question": "Why?"}),
+    ] {
+        let found = asked(json!([{"id": "one", "question": "What?"}, second]));
+        assert_eq!(found, ["/nodes/0/config/questions/1"], "{second}");
+    }
+}
+
+#[test]
+fn what_a_delegation_leaves_has_a_name() {
+    let config = json!({"request": {"task": "t"}, "outputVariable": ""});
+    let json = definition("w", json!([node("d", "probity.delegation", config)]), &[]);
+    assert_eq!(problems(&json), ["/nodes/0/config/outputVariable"]);
+    let named = changed(json, "/nodes/0/config/outputVariable", json!("v"));
+    assert!(Definition::parse(&named).is_ok());
+}
+
+/// A model that says what it was told to is for definitions that say so.
+#[test]
+fn a_mocked_model_is_for_conformance() {
+    let config = json!({"prompt": "p", "outputVariable": "answer"});
+    let json = definition("w", json!([node("m", "core.ai.structuredOutput", config.clone())]), &[]);
+    assert_eq!(Definition::parse(&json).unwrap_err().code(), "capability_required");
+    let mut rig = Rig::new(&changed(json, "/id", json!("conformance-model")));
+    let Some(Effect::Delegate { request, .. }) = rig.effects().pop() else { panic!("no work") };
+    assert_eq!(request["call"], config);
+    let calls = |count: usize| {
+        let calls = vec![json!({"toolId": "echo"}); count];
+        let agent = node("a", "core.conformance.mock-agent", json!({"mockToolCalls": calls}));
+        Definition::parse(&definition("conformance-agent", json!([agent]), &[])).is_ok()
+    };
+    assert_eq!([calls(100), calls(101), calls(150)], [true, false, false]);
+}
+
+#[test]
+fn no_more_than_twenty_problems_are_listed_and_a_graph_comes_after_its_nodes() {
+    let nodes: Vec<Value> = (0..30).map(|_| json!({"typeId": "core.noop"})).collect();
+    assert_eq!(problems(&definition("w", json!(nodes), &[])).len(), 20);
+    let nodes =
+        json!([node("a", "core.noop", json!({})), node("b", "core.clarificationGate", json!({}))]);
+    let looped = definition("w", nodes, &[("a", "b"), ("b", "a")]);
+    assert_eq!(problems(&looped), ["/nodes/1/config/questions"]);
+}
+
+#[test]
+fn a_verifier_has_its_bounds_and_a_minute() {
+    let place = "/metadata/probity/verifiers/desk";
+    let team = checked_team(json!([next(&["w"]), end()]), "again");
+    let checks = |count: usize| {
+        let checks = vec![json!({"file": "x"}); count];
+        Definition::parse(&changed(team.clone(), &format!("{place}/checks"), json!(checks))).is_ok()
+    };
+    assert_eq!([checks(100), checks(101), checks(150)], [true, false, false]);
+    let mut usual = team.clone();
+    usual.pointer_mut(place).unwrap().as_object_mut().unwrap().remove("timeoutMs");
+    assert_eq!(Definition::parse(&usual).unwrap().verifier("desk").unwrap().timeout_ms, 60_000);
+    let criteria = |count: usize| {
+        let criteria: Vec<Value> =
+            (0..count).map(|n| json!({"key": format!("k{n}"), "met": true})).collect();
+        let end = json!({"kind": "terminate", "successCriteria": criteria});
+        Definition::parse(&changed(team.clone(), "/nodes/0/config/plan/1", end)).is_ok()
+    };
+    assert_eq!([criteria(100), criteria(101), criteria(150)], [true, false, false]);
 }

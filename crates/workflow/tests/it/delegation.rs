@@ -1,6 +1,6 @@
 //! Nodes that hand their work to the delegation engine: every outcome, gating and not.
 
-use probity_workflow::{DelegationEnd, Effect, Event, Input, Judgement};
+use probity_workflow::{DelegationEnd, Effect, Event, Input, Judgement, Origin};
 use serde_json::{Value, json};
 
 use crate::rig::{Rig, code, definition, node, start};
@@ -183,4 +183,78 @@ fn only_the_delegation_that_is_at_work_can_end() {
     assert_eq!(rig.try_give(other).unwrap_err().code(), "stale_answer");
     rig.give(Input::Cancel { reason: None, by: None, parent: None });
     assert!(matches!(rig.effects().pop(), Some(Effect::Stop { .. })));
+}
+
+/// A broken verifier says nothing, whatever it said before; what is undecided is told as `fail`.
+#[test]
+fn what_is_told_follows_from_the_outcome() {
+    let mut rig = begun(true);
+    let candidate = Some(DIGEST.to_owned());
+    let broke = DelegationEnd {
+        verdict: Some(Judgement::Revise),
+        candidate: candidate.clone(),
+        ..end("faulted")
+    };
+    finish(&mut rig, broke);
+    assert_eq!(told(&rig).0, "");
+    let mut rig = begun(true);
+    finish(&mut rig, DelegationEnd { verdict: None, candidate, ..end("inconclusive") });
+    assert_eq!(told(&rig).0, "fail");
+}
+
+#[test]
+fn what_is_no_digest_names_no_candidate() {
+    for word in ["cf67", &"x".repeat(64), &DIGEST.to_uppercase(), &format!("{DIGEST}0")] {
+        let mut rig = begun(true);
+        finish(&mut rig, DelegationEnd { candidate: Some(word.to_owned()), ..end("exhausted") });
+        assert_eq!(verdict_on(&rig), None, "{word}");
+    }
+}
+
+#[test]
+fn a_failure_says_how_the_delegation_ended() {
+    let mut rig = begun(true);
+    finish(&mut rig, end("exhausted"));
+    let details = rig.snapshot().error.unwrap().details.unwrap();
+    let expected = json!({"outcome": "exhausted", "code": "a_word", "attempts": 2});
+    assert_eq!(Value::Object(details), expected);
+}
+
+#[test]
+fn an_end_says_only_what_is_not_usual() {
+    let written = |end: &DelegationEnd| serde_json::to_value(end).unwrap();
+    assert_eq!(written(&end("verified")).get("is_edited"), None);
+    let edited = DelegationEnd { is_edited: true, ..end("verified") };
+    assert_eq!(written(&edited)["is_edited"], true);
+    let child = |is_goal_satisfied| {
+        let outputs = serde_json::Map::new();
+        serde_json::to_value(probity_workflow::ChildEnd::Completed { outputs, is_goal_satisfied })
+            .unwrap()
+    };
+    assert_eq!(child(true).get("is_goal_satisfied"), None);
+    assert_eq!(child(false)["is_goal_satisfied"], false);
+}
+
+/// A fork that comes to another refusal than its source fails at the node that is at work.
+#[test]
+fn a_divergence_at_a_refusal_is_that_of_the_work() {
+    for (refusal, node, failed) in [
+        (Some((true, false)), Some("work"), "run-failed replay_diverged_at_refusal"),
+        (None, None, "run-failed replay_diverged"),
+    ] {
+        let mut start = start(&delegating(), json!({"task": "add", "path": "p"}));
+        let source = crate::rig::run_id();
+        start.origin = Some(Origin::Fork { source, from_sequence: 0, is_replay: true });
+        let mut rig = Rig::open(start).unwrap();
+        rig.give(Input::Diverged { at_sequence: 3, refusal });
+        let entries = &rig.steps.last().unwrap().entries;
+        let diverged = entries.iter().find(|entry| {
+            matches!(
+                entry.event,
+                Event::ReplayDiverged { .. } | Event::ReplayDivergedAtRefusal { .. }
+            )
+        });
+        assert_eq!(diverged.unwrap().node.as_deref(), node);
+        assert!(rig.last_words().contains(&failed.to_owned()), "{:?}", rig.last_words());
+    }
 }

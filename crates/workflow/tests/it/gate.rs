@@ -443,3 +443,26 @@ fn only_what_is_waited_for_is_taken() {
     rig.judge(Judgement::Pass);
     rig.assert_sound();
 }
+
+#[test]
+fn only_the_verification_that_was_asked_for_can_break() {
+    let mut rig = Rig::new(&checked_team(json!([next(&["writer"]), end()]), "ask-user"));
+    rig.complete_child(json!({"out": "x"}));
+    let verification = rig.run.run().clone();
+    let other = Input::VerifierBroke { verification, code: code("critic_crashed") };
+    assert_eq!(rig.try_give(other).unwrap_err().code(), "stale_answer");
+    rig.judge(Judgement::Pass);
+    assert_eq!(rig.variable("result"), json!("x"));
+}
+
+#[test]
+fn a_supervisor_is_told_what_was_withheld_and_why() {
+    let mut rig = Rig::new(&checked_team(json!([next(&["writer"]), end()]), "again"));
+    rig.complete_child(json!({"out": "x"}));
+    rig.judge_with(Judgement::Fail, &["grounded"], None);
+    let told = rig.entries().into_iter().find_map(|entry| match &entry.event {
+        Event::NodeCompleted { outputs } => outputs.get("withheld").cloned(),
+        _ => None,
+    });
+    assert_eq!(told, Some(json!({"code": "not_verified", "criteria": ["grounded"]})));
+}

@@ -10,6 +10,7 @@
 
 mod answers;
 mod bounds;
+mod content;
 mod definitions;
 mod delegation;
 mod fixtures;
@@ -22,4 +23,5 @@ mod property;
 mod rig;
 mod sub_workflow;
 mod supervisor;
+mod threshold;
 mod verdict_table;

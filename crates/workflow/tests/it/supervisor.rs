@@ -145,3 +145,43 @@ fn inputs_beside_the_variables_are_variables() {
     let mut rig = Rig::open(start(&team, json!({"topic": "tides"}))).unwrap();
     assert_eq!(rig.child().2["topic"], "tides");
 }
+
+#[test]
+fn one_worker_is_no_fan_out() {
+    let mut team = team(json!([next(&["only"]), end()]));
+    team["nodes"][1]["config"] = json!({"fanOutPolicy": "reject"});
+    let mut rig = Rig::new(&team);
+    let child = rig.complete_child(json!({"out": 1}));
+    let left = rig.entries().iter().find_map(|entry| match &entry.event {
+        Event::NodeCompleted { outputs } if entry.node.as_deref() == Some("desk") => {
+            Some(Value::Object(outputs.clone()))
+        }
+        _ => None,
+    });
+    let expected = json!({
+        "childRunId": child.as_str(), "childStatus": "completed", "workerId": "only",
+    });
+    assert_eq!(left, Some(expected), "a single child is not listed once more");
+}
+
+/// Wherever the dispatch stands in the list, it is that of its supervisor.
+#[test]
+fn a_supervisor_finds_its_dispatch_by_the_edge() {
+    let dispatch = node("desk", "core.dispatch", json!({"outputMapping": {"result": "out"}}));
+    let supervisor = json!({"plan": [next(&["writer"]), end()]});
+    let supervisor = node("boss", "core.orchestrator.supervisor", supervisor);
+    let noop = node("first", "core.noop", json!({}));
+    for nodes in [
+        json!([dispatch.clone(), noop.clone(), supervisor.clone()]),
+        json!([noop, supervisor, dispatch]),
+    ] {
+        let edges = [("first", "boss"), ("boss", "desk"), ("desk", "boss")];
+        let mut rig = Rig::new(&definition("team", nodes, &edges));
+        rig.complete_child(json!({"out": "r"}));
+        assert_eq!(
+            (rig.variable("result"), rig.snapshot().status),
+            (json!("r"), Status::Completed)
+        );
+        rig.assert_sound();
+    }
+}
