@@ -19,6 +19,11 @@ pub enum XtaskError {
         /// The command line.
         command: String,
     },
+    /// A tool that only some jobs need is not there.
+    Missing {
+        /// The cargo subcommand.
+        subcommand: &'static str,
+    },
     /// `cargo metadata` printed something else than expected.
     Metadata {
         /// What is missing.
@@ -49,6 +54,9 @@ impl std::fmt::Display for XtaskError {
                 write!(f, "`{command}` could not be started: {error}")
             }
             Self::Failed { command } => write!(f, "`{command}` failed"),
+            Self::Missing { subcommand } => {
+                write!(f, "install it with `cargo install cargo-{subcommand} --locked`, then again")
+            }
             Self::Metadata { error } => write!(f, "cargo metadata could not be read: {error}"),
             Self::Read { error } => write!(f, "the repository could not be read: {error}"),
             Self::Dist(error) => write!(f, "{error}"),
@@ -136,7 +144,11 @@ pub(crate) fn metadata(root: &Path) -> Result<Vec<u8>, XtaskError> {
     if output.status.success() { Ok(output.stdout) } else { Err(XtaskError::Failed { command }) }
 }
 
-fn cargo(root: &Path, args: &[&str]) -> Result<(), XtaskError> {
+/// Runs cargo at the root of the repository.
+///
+/// # Errors
+/// It cannot be started, or fails.
+pub(crate) fn cargo(root: &Path, args: &[&str]) -> Result<(), XtaskError> {
     let command = format!("cargo {}", args.join(" "));
     eprintln!("xtask: {command}");
     let status = Command::new(cargo_path())
@@ -148,7 +160,8 @@ fn cargo(root: &Path, args: &[&str]) -> Result<(), XtaskError> {
     if status.success() { Ok(()) } else { Err(XtaskError::Failed { command }) }
 }
 
-fn is_installed(root: &Path, subcommand: &str) -> bool {
+/// Whether cargo has this subcommand.
+pub(crate) fn is_installed(root: &Path, subcommand: &str) -> bool {
     Command::new(cargo_path())
         .args([subcommand, "--version"])
         .current_dir(root)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use xtask::bench::Bench;
 use xtask::instructions::Instructions;
-use xtask::{Dist, book, ci, fuzz, test, tidy};
+use xtask::{Dist, book, ci, fuzz, mutants, test, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -14,6 +14,8 @@ usage: cargo xtask COMMAND
   tidy   what the compiler does not check: crate edges, budgets, names, error-code pages, links
   fuzz   TARGET|all [SECONDS]: coverage-guided fuzzing on the committed corpus, of one target or of
          every one in turn; default 600 s each; fuzz/README.md lists them
+  mutants [CRATE] [OPTION...]: changes the code in one place after another and runs the tests on each
+         change; without CRATE the crates that decide; options are those of cargo-mutants
   dist   [--binary PATH] [--man DIR] [--out DIR] [--target TRIPLE]: packs a release into target/dist
   book   the documentation as a book in target/book; built into target/site where mdbook is installed
   bench  [--quick] [--peers DIR]... [--programs DIR] [--folder DIR] [--only NAME,...] [--page]:
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy"] => report(root),
         ["fuzz", target] => fuzz(root, target, "600"),
         ["fuzz", target, seconds] => fuzz(root, target, seconds),
+        ["mutants", rest @ ..] => mutants(root, rest),
         ["dist", rest @ ..] => dist(root, rest),
         ["book"] => book(root),
         ["bench", rest @ ..] => bench(root, rest),
