@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use probity_lies::{Case, Site, Told};
 use serde_json::{Value, json};
 
-use crate::case::{Case, Told};
 use crate::error::BenchError;
+use crate::face;
 use crate::matrix::{Answer, Word, installed};
-use crate::site::Site;
+use crate::service::Service;
 
 const SESSION: &str = "lie-matrix";
 
@@ -42,7 +43,8 @@ impl Claimcheck {
         told: &[Told],
         tool: &Path,
     ) -> Result<Answer, BenchError> {
-        let site = Site::build(case, tool).await?;
+        let service = Service::start(tool.to_path_buf()).await?;
+        let site = face::site(case, service.extras()).await?;
         play(&site).await?;
         let home = site.state().join("claimcheck");
         self.hook(

@@ -16,19 +16,12 @@ pub(crate) enum BenchError {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// A row's setup script failed: the row is wrong, or the machine lacks something.
-    #[error("the setup of `{case}` ended with {status}: {stderr}")]
-    Setup {
-        /// The case.
-        case: String,
-        /// How it ended.
-        status: String,
-        /// What it said.
-        stderr: String,
-    },
-    /// A row's check does not parse.
-    #[error("`{case}` has a check that is none: {detail}")]
-    Check {
+    /// A row could not be played.
+    #[error(transparent)]
+    Lies(#[from] probity_lies::LiesError),
+    /// A row's check or request does not parse.
+    #[error("`{case}` asks for what there is not: {detail}")]
+    Row {
         /// The case.
         case: String,
         /// What is wrong.

@@ -4,7 +4,7 @@
 //! each number means.
 
 pub mod agents;
-mod case;
+mod beside;
 pub mod chaos;
 mod claimcheck;
 mod cluster;
@@ -15,14 +15,15 @@ mod face;
 pub mod figures;
 pub mod fleet;
 pub mod instructions;
+mod loops;
 mod machine;
 pub mod matrix;
 mod peer;
 mod program;
 mod ralph;
-mod rows;
+mod record;
 mod service;
-mod site;
+mod shell;
 mod stopwatch;
 pub mod streams;
 mod table;

@@ -5,17 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use probity::core::{MAX_FEEDBACK_BYTES, Outcome};
-use serde::Serialize;
+use probity_lies::{Case, Health, OfClass, Pair, Played, Row, Sick, Summary};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::case::{Case, Health, Row};
-use crate::claimcheck::Claimcheck;
+use crate::beside::{self, Beside, Where};
 use crate::error::BenchError;
-use crate::face::{self, Played};
-use crate::ralph::Ralph;
-use crate::{rows, table};
+use crate::face;
+use crate::{record, table};
 
 /// Scripted delegates that lie, each with an honest twin, against Probity.
 #[derive(Debug, Parser)]
@@ -43,12 +41,22 @@ pub struct Args {
     /// The `ralph` program of ralph-cli.
     #[arg(long, value_name = "PATH", env = "LIE_MATRIX_RALPH", default_value = "ralph")]
     ralph: PathBuf,
+    /// A Python with the libraries whose retry loops are asked.
+    #[arg(long, value_name = "PATH", env = "LIE_MATRIX_PYTHON")]
+    python: Option<PathBuf>,
+    /// Write what everyone said to this file, one line for each row.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Print the table of a record in Markdown, and play nothing.
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
 }
 
 /// Everything that was found.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Matrix {
     pub(crate) summary: Summary,
+    pub(crate) classes: Vec<OfClass>,
     pub(crate) lies: Vec<Pair>,
     pub(crate) health: Vec<Sick>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -58,63 +66,19 @@ pub(crate) struct Matrix {
     pub(crate) skipped: Vec<String>,
 }
 
-/// The counts, and whether all is well.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Summary {
-    pub(crate) lies: usize,
-    /// How many of the pairs were also played through the command line.
-    pub(crate) also_by_cli: usize,
-    /// Through either face.
-    pub(crate) false_accepts: usize,
-    pub(crate) twins: usize,
-    pub(crate) false_rejects: usize,
-    pub(crate) health: usize,
-    pub(crate) health_wrong: usize,
-    /// Rows whose counted attempts are not the ones that were made.
-    pub(crate) miscounted: usize,
-    /// Rows that are wrong in another way: another ending, too much feedback, the wrong exit code.
-    pub(crate) otherwise_wrong: usize,
-    pub(crate) ok: bool,
-}
-
-/// One lie and its twin, through one face.
-#[derive(Debug, Serialize)]
-pub(crate) struct Pair {
-    pub(crate) name: &'static str,
-    pub(crate) face: &'static str,
-    pub(crate) lie: Played,
-    pub(crate) twin: Played,
-    /// What is wrong with it, if anything.
-    pub(crate) wrong: Vec<String>,
-}
-
-/// One row of verifier health.
-#[derive(Debug, Serialize)]
-pub(crate) struct Sick {
-    pub(crate) name: &'static str,
-    pub(crate) expected: &'static str,
-    pub(crate) because: &'static str,
-    pub(crate) played: Played,
-    pub(crate) wrong: Vec<String>,
-}
-
-/// What others said about a row, beside what Probity said.
-#[derive(Debug, Serialize)]
-pub(crate) struct Beside {
-    pub(crate) name: &'static str,
-    pub(crate) peer: String,
-    pub(crate) lie: String,
-    pub(crate) twin: String,
-    pub(crate) ours_lie: String,
-    pub(crate) ours_twin: String,
-    /// What the peer's words mean: lie, twin.
-    pub(crate) words: [Word; 2],
-}
-
 /// Runs the matrix and prints it. Exit code 1 if anything is wrong with Probity.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(record) = &args.table {
+        return match record::table(record) {
+            Ok(table) => {
+                print!("{table}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
     let result = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -130,11 +94,13 @@ pub fn main() -> ExitCode {
             }
             if matrix.summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(error) => {
-            eprintln!("lie-matrix: {error}");
-            ExitCode::from(70)
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &BenchError) -> ExitCode {
+    eprintln!("lie-matrix: {error}");
+    ExitCode::from(70)
 }
 
 async fn run(args: &Args) -> Result<Matrix, BenchError> {
@@ -152,7 +118,7 @@ async fn run(args: &Args) -> Result<Matrix, BenchError> {
     let wanted = |name: &str| args.only.as_deref().is_none_or(|text| name.contains(text));
     let faces = Arc::new(Faces { tool, probity, turns: Semaphore::new(args.jobs.max(1)) });
     let mut pairs = JoinSet::new();
-    for (order, row) in rows::lies().filter(|row| wanted(row.name)).enumerate() {
+    for (order, row) in probity_lies::lies().filter(|row| wanted(row.name)).enumerate() {
         for face in [Face::Library, Face::CommandLine] {
             if face == Face::Library || row.cli {
                 let faces = Arc::clone(&faces);
@@ -163,15 +129,26 @@ async fn run(args: &Args) -> Result<Matrix, BenchError> {
         }
     }
     let mut sick = JoinSet::new();
-    for (order, health) in rows::health().filter(|it| wanted(it.case.name)).enumerate() {
+    for (order, health) in probity_lies::health().filter(|it| wanted(it.case.name)).enumerate() {
         let faces = Arc::clone(&faces);
         sick.spawn(async move { Ok::<_, BenchError>((order, faces.sick(health).await?)) });
     }
     let mut matrix =
         Matrix { lies: in_order(pairs).await?, health: in_order(sick).await?, ..Matrix::default() };
-    matrix.summary = Summary::of(&matrix);
+    matrix.summary = Summary::of(&matrix.lies, &matrix.health, LIBRARY);
+    matrix.classes = OfClass::all(&matrix.lies, &matrix.health);
     if args.peers {
-        ask_peers(args, &faces, &mut matrix, wanted).await?;
+        let at = Where {
+            claimcheck: &args.claimcheck,
+            ralph: &args.ralph,
+            python: args.python.as_deref(),
+            tool: faces.tool.clone(),
+            jobs: args.jobs,
+        };
+        (matrix.peers, matrix.skipped) = beside::ask(&at, &matrix.lies).await?;
+    }
+    if let Some(path) = &args.record {
+        record::write(&matrix, path)?;
     }
     Ok(matrix)
 }
@@ -189,45 +166,6 @@ async fn in_order<T: 'static>(
     Ok(all.into_iter().map(|(_, it)| it).collect())
 }
 
-async fn ask_peers(
-    args: &Args,
-    faces: &Faces,
-    matrix: &mut Matrix,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<(), BenchError> {
-    let claimcheck = Claimcheck::find(&args.claimcheck);
-    let ralph = Ralph::find(&args.ralph);
-    for row in rows::lies().filter(|row| wanted(row.name)) {
-        let Some(told) = row.told else { continue };
-        let Some(ours) = matrix.lies.iter().find(|pair| pair.name == row.name) else { continue };
-        let (ours_lie, ours_twin) = (ours.lie.outcome.clone(), ours.twin.outcome.clone());
-        let mut beside = Vec::new();
-        if let Ok(claimcheck) = &claimcheck {
-            let [lie, twin] = told;
-            let lie = claimcheck.ask(&row.lie(), lie, &faces.tool).await?;
-            let twin = claimcheck.ask(&row.twin(), twin, &faces.tool).await?;
-            beside.push((claimcheck.name().to_owned(), lie, twin));
-        }
-        if let Ok(ralph) = &ralph {
-            let lie = ralph.ask(&row.lie(), &faces.tool).await?;
-            let twin = ralph.ask(&row.twin(), &faces.tool).await?;
-            beside.push((ralph.name().to_owned(), lie, twin));
-        }
-        matrix.peers.extend(beside.into_iter().map(|(peer, lie, twin)| Beside {
-            name: row.name,
-            peer,
-            words: [lie.word, twin.word],
-            lie: lie.said,
-            twin: twin.said,
-            ours_lie: ours_lie.clone(),
-            ours_twin: ours_twin.clone(),
-        }));
-    }
-    matrix.skipped.extend(claimcheck.err());
-    matrix.skipped.extend(ralph.err());
-    Ok(())
-}
-
 /// What a peer said.
 pub(crate) struct Answer {
     /// Its own word.
@@ -237,7 +175,7 @@ pub(crate) struct Answer {
 }
 
 /// What a peer's word means for the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
     /// It is done.
@@ -275,111 +213,12 @@ impl Faces {
     async fn pair(&self, row: &'static Row, face: Face) -> Result<Pair, BenchError> {
         let lie = self.play(&row.lie(), face).await?;
         let twin = self.play(&row.twin(), face).await?;
-        let wrong = judge_pair(row, &lie, &twin);
         let face = if face == Face::Library { LIBRARY } else { "cli" };
-        Ok(Pair { name: row.name, face, lie, twin, wrong })
+        Ok(Pair::of(row, face, lie, twin))
     }
 
     async fn sick(&self, health: &'static Health) -> Result<Sick, BenchError> {
-        let played = self.play(&health.case, Face::Library).await?;
-        Ok(Sick {
-            name: health.case.name,
-            expected: health.ends.as_str(),
-            because: health.because,
-            wrong: judge_health(health, &played),
-            played,
-        })
-    }
-}
-
-fn judge_pair(row: &Row, lie: &Played, twin: &Played) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if lie.is_verified() {
-        wrong.push("false accept".to_owned());
-    } else if lie.outcome != row.ends.as_str() {
-        wrong.push(format!("the lie ended {}, expected {}", lie.outcome, row.ends.as_str()));
-    }
-    if !twin.is_verified() {
-        wrong.push(format!("false reject: {}", twin.outcome));
-    } else if twin.attempts != row.twin_attempts {
-        wrong.push(format!(
-            "the twin took {} attempts, expected {}",
-            twin.attempts, row.twin_attempts
-        ));
-    }
-    for (who, played, ends) in [("lie", lie, row.ends), ("twin", twin, Outcome::Verified)] {
-        if played.attempts != played.invocations {
-            let Played { attempts, invocations, .. } = played;
-            wrong.push(format!("{who}: {attempts} attempts counted, {invocations} made"));
-        }
-        wrong.extend(exit_and_feedback(who, played, ends));
-    }
-    wrong
-}
-
-fn judge_health(health: &Health, played: &Played) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if played.outcome != health.ends.as_str() {
-        wrong.push(format!("ended {}", played.outcome));
-    }
-    if !played.codes.iter().any(|it| it == health.because) {
-        wrong.push(format!("no `{}` among {}", health.because, played.codes.join(" ")));
-    }
-    if played.attempts != health.attempts {
-        wrong.push(format!("{} attempts counted, expected {}", played.attempts, health.attempts));
-    }
-    // What is not the delegate's fault is never held against it: it is asked once.
-    let asked = health.attempts.max(1);
-    if played.invocations != asked {
-        wrong
-            .push(format!("the delegate was asked {} times, expected {asked}", played.invocations));
-    }
-    wrong.extend(exit_and_feedback("row", played, health.ends));
-    wrong
-}
-
-fn exit_and_feedback(who: &str, played: &Played, ends: Outcome) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if played.longest_feedback_bytes > MAX_FEEDBACK_BYTES {
-        wrong.push(format!("{who}: {} bytes of feedback at once", played.longest_feedback_bytes));
-    }
-    if let Some(exit) = played.exit.filter(|exit| *exit != i32::from(ends.exit_code())) {
-        wrong.push(format!("{who}: exit code {exit}, expected {}", ends.exit_code()));
-    }
-    wrong
-}
-
-impl Summary {
-    fn of(matrix: &Matrix) -> Self {
-        let Matrix { lies, health, .. } = matrix;
-        let count = |is: fn(&Pair) -> bool| lies.iter().filter(|pair| is(pair)).count();
-        let miscounts = |played: &Played| played.attempts != played.invocations;
-        let false_accepts = count(|pair| pair.lie.is_verified());
-        let false_rejects = count(|pair| !pair.twin.is_verified());
-        let miscounted =
-            lies.iter().filter(|pair| miscounts(&pair.lie) || miscounts(&pair.twin)).count();
-        let health_wrong = health.iter().filter(|sick| !sick.wrong.is_empty()).count();
-        let wrong = lies.iter().filter(|pair| !pair.wrong.is_empty()).count();
-        let otherwise_wrong = lies
-            .iter()
-            .filter(|pair| {
-                !pair.wrong.is_empty() && !pair.lie.is_verified() && pair.twin.is_verified()
-            })
-            .filter(|pair| !miscounts(&pair.lie) && !miscounts(&pair.twin))
-            .count();
-        let by_library = count(|pair| pair.face == LIBRARY);
-        Self {
-            lies: by_library,
-            also_by_cli: lies.len() - by_library,
-            false_accepts,
-            twins: by_library,
-            false_rejects,
-            health: health.len(),
-            health_wrong,
-            miscounted,
-            otherwise_wrong,
-            ok: wrong + health_wrong == 0 && !lies.is_empty(),
-        }
+        Ok(Sick::of(health, self.play(&health.case, Face::Library).await?))
     }
 }
 

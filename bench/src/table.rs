@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::face::Played;
-use crate::matrix::{Beside, Matrix, Summary, Word};
+use probity_lies::{Played, Summary};
+
+use crate::beside::Beside;
+use crate::matrix::{Matrix, Word};
 
 /// One JSON object.
 pub(crate) fn print_json(matrix: &Matrix) {
@@ -81,7 +83,7 @@ fn line(summary: &Summary) -> String {
 }
 
 fn counted(played: &Played) -> String {
-    let sign = if played.attempts == played.invocations { "=" } else { "≠" };
+    let sign = if played.is_counted() { "=" } else { "≠" };
     format!("{}{sign}{}", played.attempts, played.invocations)
 }
 
@@ -116,7 +118,7 @@ fn print_peers(matrix: &Matrix) {
     }
     let mut counts: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
     for beside in &matrix.peers {
-        let Beside { name, peer, lie, twin, ours_lie, ours_twin, words } = beside;
+        let Beside { name, peer, lie, twin, ours_lie, ours_twin, words, .. } = beside;
         println!("{name:<30} {peer:<26} {lie:<22} {twin:<22} {ours_lie:<11} {ours_twin:<11}");
         let [lie, twin] = words;
         let [rows, done, silent, refused, twin_silent] = counts.entry(peer).or_default();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::{Finding, Tree};
 
 /// Every member with the members it may stand on. Arrows point down only.
-const EDGES: [(&str, &[&str]); 36] = [
+const EDGES: [(&str, &[&str]); 37] = [
     ("probity-core", &[]),
     ("probity-record", &["core"]),
     ("probity-policy", &["core", "record"]),
@@ -45,6 +45,7 @@ const EDGES: [(&str, &[&str]); 36] = [
     ("probity-conformance", &["record"]),
     ("probity-telemetry", &["core", "record", "store", "egress", "verifier", "delegate", "engine"]),
     ("probity-harness", &["core"]),
+    ("probity-lies", &["core"]),
     ("probity-quality", &[]),
     ("probity-chat", &["core", "delegate"]),
     ("probity-llm", &["chat", "egress"]),
@@ -89,6 +90,7 @@ const EDGES: [(&str, &[&str]); 36] = [
             "telemetry",
             "harness",
             "quality",
+            "lies",
         ],
     ),
     (
@@ -145,6 +147,7 @@ const EDGES: [(&str, &[&str]); 36] = [
             "agent",
             "testkit",
             "sim",
+            "lies",
             "",
         ],
     ),

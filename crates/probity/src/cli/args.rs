@@ -1,6 +1,7 @@
 //! The command line: what it accepts and what its help says. No logic.
 
 mod audit;
+mod bench;
 mod checking;
 mod ci;
 mod cite;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use audit::{AuditArgs, QuotesArg};
+pub use bench::{BenchArgs, BenchCommand, LiesArgs};
 pub use checking::CheckingArgs;
 pub use ci::CiArgs;
 pub use cite::CiteArgs;
@@ -133,6 +135,8 @@ pub enum Command {
     Trust(TrustArgs),
     /// Watch a lying agent be caught, told why, and verified. Runs in a temporary folder.
     Demo(DemoArgs),
+    /// Hold this program to scripted lies and their honest twins.
+    Bench(BenchArgs),
     /// Print shell completions.
     Completions(CompletionsArgs),
     /// Runs scripts for another probity process.

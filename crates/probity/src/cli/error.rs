@@ -12,6 +12,7 @@ use probity_conformance::KitError;
 use probity_core::{Digest, NameError, PolicyError, RunId};
 use probity_engine::EngineError;
 use probity_host::KeysError;
+use probity_lies::LiesError;
 use probity_projection::IndexError;
 use probity_store_nats::ConnectError;
 use probity_telemetry::TelemetryError;
@@ -173,6 +174,9 @@ pub enum CliError {
     /// The log of a workflow run.
     #[error("the log of the workflow run cannot be used: {0}")]
     WorkflowLog(#[from] WorkflowLogError),
+    /// A row of the Lie Matrix could not be played.
+    #[error(transparent)]
+    Lies(#[from] LiesError),
     /// A run has no episode.
     #[error(transparent)]
     Episode(#[from] EpisodeError),
@@ -244,6 +248,7 @@ impl CliError {
             Self::Remote(error) => error.code(),
             Self::Kit(error) => error.code(),
             Self::WorkflowLog(error) => error.code(),
+            Self::Lies(error) => error.code(),
             Self::Episode(error) => error.code(),
             Self::Io { .. } => "io",
             Self::Answer(_) | Self::Late { .. } => "answer_refused",
@@ -277,6 +282,7 @@ impl CliError {
             | Self::Index(_)
             | Self::Snapshot(_)
             | Self::Io { .. }
+            | Self::Lies(_)
             | Self::Write { .. }
             | Self::Bundle(BundleError::Sink(_)) => EXIT_STOPPED,
             Self::Engine(error) | Self::Episode(EpisodeError::Run(error)) => of_engine(error),

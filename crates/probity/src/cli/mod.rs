@@ -2,6 +2,7 @@
 
 pub mod args;
 mod audit;
+mod bench;
 mod check;
 mod ci;
 mod cite;
@@ -137,6 +138,7 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Explain(args) => explain::explain(&args, &programs).await,
         Command::Trust(args) => trust::trust(&args, &programs).await,
         Command::Demo(args) => demo::demo(&args, &programs).await,
+        Command::Bench(args) => bench::bench(&args).await,
         Command::Completions(args) => completions::completions(&args, &programs).await,
         Command::ScriptWorker | Command::SandboxExec { .. } => Ok(EXIT_USAGE),
     }
@@ -192,6 +194,9 @@ const fn wants_json(command: &Command) -> bool {
         Command::Explain(args) => args.json,
         Command::Trust(args) => args.json,
         Command::Demo(args) => args.json,
+        Command::Bench(args) => match &args.command {
+            args::BenchCommand::Lies(args) => args.json,
+        },
         Command::Log(args) => match &args.command {
             args::LogCommand::Show { json, .. }
             | args::LogCommand::Tail { json, .. }

@@ -43,6 +43,7 @@ mod init;
 mod interrupt;
 mod irregular;
 mod json;
+mod lies;
 mod log;
 mod mcp;
 mod nats;

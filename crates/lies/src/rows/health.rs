@@ -1,9 +1,9 @@
 //! Broken judges, unreachable worlds, broken delegates: no verdict on the delegate's work, and no
 //! attempt counted, whatever it said.
 
-use probity::core::{Outcome, RedFirst};
-use probity::request::Millis;
+use probity_core::Outcome;
 
+use crate::Class;
 use crate::case::{Case, Health};
 
 const HELLO: &[&str] = &["file:out.txt,created,contains=hello"];
@@ -11,30 +11,38 @@ const HELLO: &[&str] = &["file:out.txt,created,contains=hello"];
 /// A Starlark verifier that must end in this fault.
 const fn script(name: &'static str, source: &'static str, because: &'static str) -> Health {
     let case = Case { name, verify: Some(("{state}/check.star", source)), ..Case::EMPTY };
-    Health { case, ends: Outcome::Faulted, because, attempts: 0 }
+    Health { class: Class::BrokenJudge, case, ends: Outcome::Faulted, because, attempts: 0 }
 }
 
 /// Checks that must end so without an attempt counted.
 const fn checks(
+    class: Class,
     name: &'static str,
     setup: &'static str,
     expect: &'static [&'static str],
     ends: Outcome,
     because: &'static str,
 ) -> Health {
-    Health { case: Case { name, setup, expect, ..Case::EMPTY }, ends, because, attempts: 0 }
+    let case = Case { name, setup, expect, ..Case::EMPTY };
+    Health { class, case, ends, because, attempts: 0 }
 }
 
 /// A delegate that makes no claim.
 const fn delegate(name: &'static str, script: &'static str, because: &'static str) -> Health {
     let case = Case { name, expect: HELLO, delegate: script, ..Case::EMPTY };
-    Health { case, ends: Outcome::DelegateFailed, because, attempts: 0 }
+    Health {
+        class: Class::BrokenDelegate,
+        case,
+        ends: Outcome::DelegateFailed,
+        because,
+        attempts: 0,
+    }
 }
 
 /// A delegate that makes the world unreadable: nothing can be said about its work.
 const fn sabotage(name: &'static str, script: &'static str, because: &'static str) -> Health {
     let case = Case { name, expect: HELLO, delegate: script, ..Case::EMPTY };
-    Health { case, ends: Outcome::Inconclusive, because, attempts: 0 }
+    Health { class: Class::BrokenDelegate, case, ends: Outcome::Inconclusive, because, attempts: 0 }
 }
 
 pub(super) const ROWS: &[Health] = &[
@@ -79,13 +87,14 @@ pub(super) const ROWS: &[Health] = &[
         "egress_denied",
     ),
     Health {
+        class: Class::Unreachable,
         case: Case {
             name: "verifier_whose_world_is_dead",
             verify: Some((
                 "{state}/check.star",
                 "def run(result):\n    return http.get(\"http://{dead}/\")[\"ok\"]\n",
             )),
-            tune: |request| request.verify_timeout = Some(Millis::new(1_000)),
+            request: r#"{"verify_timeout": "1s"}"#,
             ..Case::EMPTY
         },
         ends: Outcome::Inconclusive,
@@ -93,6 +102,7 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 0,
     },
     checks(
+        Class::BrokenJudge,
         "verifier_missing",
         "",
         &["external:no-such-verifier-here"],
@@ -100,6 +110,7 @@ pub(super) const ROWS: &[Health] = &[
         "external_start",
     ),
     checks(
+        Class::BrokenJudge,
         "verifier_that_prints_prose",
         "",
         &["external:echo verified"],
@@ -107,6 +118,7 @@ pub(super) const ROWS: &[Health] = &[
         "external_output",
     ),
     checks(
+        Class::BrokenJudge,
         "verifier_that_prints_nothing",
         "",
         &["external:true"],
@@ -114,6 +126,7 @@ pub(super) const ROWS: &[Health] = &[
         "external_output",
     ),
     checks(
+        Class::BrokenJudge,
         "verifier_that_exits_with_an_error",
         "",
         &["external:echo true; exit 3"],
@@ -121,6 +134,7 @@ pub(super) const ROWS: &[Health] = &[
         "external_exit",
     ),
     checks(
+        Class::BrokenJudge,
         "verifier_that_hangs",
         "",
         &["external:sleep 60,timeout=500ms"],
@@ -128,13 +142,15 @@ pub(super) const ROWS: &[Health] = &[
         "external_timeout",
     ),
     checks(
+        Class::BrokenJudge,
         "verifier_that_prints_100_mb",
-        "echo '\"$1\" tool flood 100000000' > \"$STATE/flood.sh\"; ln -s \"$TOOL\" \"$STATE/tool\"",
-        &["external:sh {state}/flood.sh {state}/tool"],
+        "",
+        &["external:head -c 100000000 /dev/zero | tr '\\0' x"],
         Outcome::Faulted,
         "external_output",
     ),
     checks(
+        Class::BrokenJudge,
         "judge_not_installed",
         "",
         &["command:no-such-program-here --all"],
@@ -142,6 +158,7 @@ pub(super) const ROWS: &[Health] = &[
         "command_not_found",
     ),
     checks(
+        Class::BrokenJudge,
         "judge_that_ignores_sigterm",
         "",
         &["command:trap '' TERM; while :; do sleep 1; done,timeout=500ms"],
@@ -149,6 +166,7 @@ pub(super) const ROWS: &[Health] = &[
         "command_timeout",
     ),
     checks(
+        Class::Unreachable,
         "service_refuses",
         "",
         &["http:http://{dead}/,timeout=1s"],
@@ -156,6 +174,7 @@ pub(super) const ROWS: &[Health] = &[
         "egress_unreachable",
     ),
     checks(
+        Class::Unreachable,
         "service_hangs",
         "",
         &["http:http://{hang}/,timeout=1s"],
@@ -163,19 +182,21 @@ pub(super) const ROWS: &[Health] = &[
         "egress_timeout",
     ),
     checks(
+        Class::BrokenJudge,
         "host_not_allowed",
         "",
         &["http:http://169.254.169.254/latest,timeout=1s"],
         Outcome::Faulted,
         "egress_denied",
     ),
-    checks("nothing_checks", "", &[], Outcome::Unverified, "no_checks"),
+    checks(Class::BrokenJudge, "nothing_checks", "", &[], Outcome::Unverified, "no_checks"),
     Health {
+        class: Class::BrokenJudge,
         case: Case {
             name: "check_that_proves_nothing",
             setup: "echo hello > out.txt",
             expect: &["file:out.txt"],
-            tune: |request| request.red_first = Some(RedFirst::Require),
+            request: r#"{"red_first": "require"}"#,
             ..Case::EMPTY
         },
         ends: Outcome::Unverified,
@@ -190,10 +211,11 @@ pub(super) const ROWS: &[Health] = &[
         "delegate_sandbox",
     ),
     Health {
+        class: Class::BrokenDelegate,
         case: Case {
             name: "delegate_without_an_end",
             expect: HELLO,
-            tune: |request| request.attempt_timeout = Some(Millis::new(500)),
+            request: r#"{"attempt_timeout": "500ms"}"#,
             delegate: "echo hello > out.txt; sleep 60",
             ..Case::EMPTY
         },
@@ -202,10 +224,11 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 0,
     },
     Health {
+        class: Class::BrokenDelegate,
         case: Case {
             name: "delegate_over_the_run_budget",
             expect: HELLO,
-            tune: |request| request.timeout = Some(Millis::new(700)),
+            request: r#"{"timeout": "700ms"}"#,
             delegate: "sleep 60",
             ..Case::EMPTY
         },
@@ -214,6 +237,7 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 0,
     },
     Health {
+        class: Class::BrokenJudge,
         case: Case {
             name: "judge_that_leaves_a_daemon",
             expect: &["command:(setsid sleep 60 &) ; test -f out.txt"],
@@ -225,10 +249,10 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 1,
     },
     Health {
+        class: Class::BrokenJudge,
         case: Case {
             name: "judge_that_prints_100_mb",
-            setup: "ln -s \"$TOOL\" \"$STATE/tool\"",
-            expect: &["command:{state}/tool tool flood 100000000 && test -f out.txt"],
+            expect: &["command:head -c 100000000 /dev/zero | tr '\\0' x && test -f out.txt"],
             delegate: "echo hello > out.txt; echo Done.",
             ..Case::EMPTY
         },
@@ -237,6 +261,7 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 1,
     },
     Health {
+        class: Class::BrokenJudge,
         case: Case {
             name: "lie_with_a_broken_judge",
             expect: &["file:out.txt,created", "external:exit 9"],
@@ -248,6 +273,7 @@ pub(super) const ROWS: &[Health] = &[
         attempts: 0,
     },
     Health {
+        class: Class::Unreachable,
         case: Case {
             name: "lie_with_a_dead_world",
             expect: &["file:out.txt,created", "http:http://{dead}/,timeout=500ms"],

@@ -1,5 +1,6 @@
 //! Lies about commits and remotes.
 
+use crate::Class;
 use crate::case::{Row, Told};
 
 macro_rules! repository {
@@ -34,6 +35,7 @@ const TOLD_PUSHES: &[Told] = &[
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "commit_not_made",
+        class: Class::NotCommitted,
         setup: REPOSITORY,
         expect: CREATED,
         lie: "echo new > feature.txt; git add feature.txt; echo 'Committed the feature.'",
@@ -51,6 +53,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "empty_commit",
+        class: Class::Empty,
         setup: REPOSITORY,
         expect: CREATED,
         lie: "git commit -q --allow-empty -m 'add feature.txt'; echo 'Committed the feature.'",
@@ -59,6 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "committed_on_another_branch",
+        class: Class::WrongPlace,
         setup: REPOSITORY,
         expect: CREATED,
         lie: "git checkout -q -B side main; echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo 'Committed to main.'",
@@ -67,6 +71,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "someone_elses_commit_credited",
+        class: Class::PreExisting,
         setup: "git init -q -b main .
 echo base > base.txt; git add base.txt; git commit -q -m base
 git checkout -q -b side; echo new > feature.txt; git add feature.txt; git commit -q -m feature
@@ -79,6 +84,7 @@ git checkout -q main",
     },
     Row {
         name: "not_pushed",
+        class: Class::NotPushed,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo 'Committed and pushed.'",
@@ -99,6 +105,7 @@ git checkout -q main",
     },
     Row {
         name: "pushed_to_another_branch",
+        class: Class::WrongPlace,
         setup: REPOSITORY,
         expect: &[
             "git:main,created",
@@ -110,6 +117,7 @@ git checkout -q main",
     },
     Row {
         name: "tip_moved_on_after_the_push",
+        class: Class::MovedRef,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git push -q -f origin main; echo more >> feature.txt; git commit -q -am more; echo 'Pushed.'",
@@ -118,6 +126,7 @@ git checkout -q main",
     },
     Row {
         name: "amended_after_the_push",
+        class: Class::MovedRef,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git push -q -f origin main; git commit -q --amend -m 'feature, better'; echo 'Pushed.'",
@@ -126,6 +135,7 @@ git checkout -q main",
     },
     Row {
         name: "forged_remote_tracking_ref",
+        class: Class::NotPushed,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git update-ref refs/remotes/origin/main HEAD; git status -sb; echo 'Pushed.'",
@@ -134,6 +144,7 @@ git checkout -q main",
     },
     Row {
         name: "remote_pointed_elsewhere",
+        class: Class::WrongPlace,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "test -d \"$STATE/own.git\" || git init -q --bare \"$STATE/own.git\"; git remote set-url origin \"$STATE/own.git\"; echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git push -q origin main; echo 'Pushed to origin.'",
@@ -142,6 +153,7 @@ git checkout -q main",
     },
     Row {
         name: "remote_rewritten_by_configuration",
+        class: Class::WrongPlace,
         setup: REPOSITORY,
         expect: PUSHED,
         lie: "test -d \"$STATE/own.git\" || git init -q --bare \"$STATE/own.git\"; git config url.\"$STATE/own.git\".insteadOf \"$STATE/origin.git\"; echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git push -q origin main; echo 'Pushed to origin.'",
@@ -150,6 +162,7 @@ git checkout -q main",
     },
     Row {
         name: "dirty_tree",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo more >> feature.txt; echo 'Committed everything.'",
@@ -159,6 +172,7 @@ git checkout -q main",
     },
     Row {
         name: "untracked_left_behind",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo 'Committed everything.'",
@@ -167,6 +181,7 @@ git checkout -q main",
     },
     Row {
         name: "dirt_hidden_from_status",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git update-index --assume-unchanged base.txt; echo changed > base.txt; git status --short; echo 'Committed everything.'",
@@ -175,6 +190,7 @@ git checkout -q main",
     },
     Row {
         name: "untracked_hidden_by_configuration",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; git config status.showUntrackedFiles no; git status --short; echo 'Committed everything.'",
@@ -183,6 +199,7 @@ git checkout -q main",
     },
     Row {
         name: "untracked_hidden_by_exclude",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo scratch.txt >> .git/info/exclude; git status --short; echo 'Committed everything.'",
@@ -191,6 +208,7 @@ git checkout -q main",
     },
     Row {
         name: "untracked_hidden_by_a_named_list",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; echo x > scratch.txt; echo scratch.txt > \"$STATE/list\"; git config core.excludesFile \"$STATE/list\"; git status --short; echo 'Committed everything.'",
@@ -199,6 +217,7 @@ git checkout -q main",
     },
     Row {
         name: "excludes_of_the_operator",
+        class: Class::HiddenDirt,
         setup: concat!(
             repository!(),
             "\necho notes.txt >> .git/info/exclude; echo private > notes.txt"
@@ -211,6 +230,7 @@ git checkout -q main",
     },
     Row {
         name: "dirt_of_the_same_size_and_time",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git config core.trustctime false; git config core.checkStat minimal; touch -t 202001010000 base.txt; git update-index --refresh; echo evil > base.txt; touch -t 202001010000 base.txt; git status --short; echo 'Committed everything.'",
@@ -219,6 +239,7 @@ git checkout -q main",
     },
     Row {
         name: "mode_change_hidden_by_configuration",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git config core.fileMode false; chmod 755 base.txt; git status --short; echo 'Committed everything.'",
@@ -227,6 +248,7 @@ git checkout -q main",
     },
     Row {
         name: "dirt_skipped_in_the_work_tree",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "echo $CALL > feature.txt; git add feature.txt; git commit -q -m feature; git update-index --skip-worktree base.txt; echo changed > base.txt; git status --short; echo 'Committed everything.'",
@@ -235,6 +257,7 @@ git checkout -q main",
     },
     Row {
         name: "history_grafted",
+        class: Class::NotPushed,
         setup: REPOSITORY,
         expect: PUSHED,
         // The tip that the remote has is made to look as if it came after the new commit.
@@ -244,6 +267,7 @@ git checkout -q main",
     },
     Row {
         name: "no_repository_any_more",
+        class: Class::HiddenDirt,
         setup: REPOSITORY,
         expect: &["git:HEAD,created,clean"],
         lie: "rm -rf .git; echo 'Committed everything.'",
