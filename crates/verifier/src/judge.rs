@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,8 +35,9 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The files that decide: verifiers, configuration, the request, and whatever they read.
 ///
 /// Inside the workspace or anywhere else. They are read by path, because by path is how the check
-/// will run them. Content and kind count, permission bits do not: a verifier that lost its execute
-/// bit faults, it does not pass.
+/// will run them. Content and kind count. Of permission bits only one does, of what a pattern
+/// matches: whether a file may be executed, because runners pass over tests that may not. A verifier
+/// that is named and lost its execute bit faults, it does not pass.
 #[derive(Debug, Clone)]
 pub struct JudgeFiles {
     workspace: Arc<Workspace>,
@@ -49,6 +50,8 @@ pub struct JudgeFiles {
     texts: BTreeMap<String, Digest>,
     /// What the patterns pass over.
     rules: SnapshotRules,
+    /// Whether it counts that an input may be executed.
+    counts_execution: bool,
 }
 
 impl JudgeFiles {
@@ -64,6 +67,7 @@ impl JudgeFiles {
             exempt: GlobSet::empty(),
             texts: BTreeMap::new(),
             rules: SnapshotRules::default(),
+            counts_execution: true,
         }
     }
 
@@ -139,7 +143,8 @@ impl JudgeFiles {
             .filter(|(key, seen)| by_path(key, *seen))
             .map(|(key, _)| (key.to_owned(), self.path_at(key)))
             .collect();
-        Self { files, ..self.clone() }
+        // A seal without an executable input may be of a version that did not look at that.
+        Self { files, counts_execution: sealed.has_executable(), ..self.clone() }
     }
 
     /// Where the file of a key or of an absolute path lies.
@@ -222,7 +227,7 @@ impl JudgeFiles {
         let mut files = BTreeMap::new();
         for (key, path) in &self.files {
             if !self.is_exempt(key) {
-                files.insert(key.clone(), see(path));
+                files.insert(key.clone(), self.see_file(key, path));
             }
         }
         let searched = self.see_inputs(&mut files);
@@ -242,13 +247,22 @@ impl JudgeFiles {
             if self.is_exempt(&key) || files.contains_key(&key) || !self.is_input(&key) {
                 continue;
             }
-            let seen = see(&self.path_at(&key));
+            let seen = self.see_file(&key, &self.path_at(&key));
             files.insert(key, seen);
         }
         for key in found.unreadable {
             files.insert(key, Seen::Unreadable);
         }
         Ok(())
+    }
+
+    fn see_file(&self, key: &str, path: &Path) -> Seen {
+        match see(path) {
+            Seen::File { digest, .. } if !(self.counts_execution && self.is_input(key)) => {
+                Seen::file(digest)
+            }
+            seen => seen,
+        }
     }
 
     /// Whether a check that the key is an input of keeps it sealed.
@@ -361,13 +375,13 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 fn hash(file: &File) -> Seen {
-    match file.metadata() {
-        Ok(metadata) if metadata.is_file() => {}
+    let executable = match file.metadata() {
+        Ok(metadata) if metadata.is_file() => metadata.permissions().mode() & 0o111 != 0,
         Ok(_) => return Seen::Other,
         Err(_) => return Seen::Unreadable,
-    }
+    };
     match hash_reader(file, MAX_FILE_BYTES, &mut || true) {
-        Ok(Some((digest, _))) => Seen::File { digest },
+        Ok(Some((digest, _))) => Seen::File { digest, executable },
         Ok(None) => Seen::TooLarge,
         Err(_) => Seen::Unreadable,
     }

@@ -29,6 +29,13 @@ const PYTHON: &[&str] = &[
     "test/**",
     "**/test_*.py",
     "**/*_test.py",
+    // `python -m` looks into the folder that it is started in first, and so does the start of Python.
+    "unittest.py",
+    "unittest/**",
+    "pytest.py",
+    "pytest/**",
+    "sitecustomize.py",
+    "usercustomize.py",
 ];
 
 const TABLE: &[Row] = &[

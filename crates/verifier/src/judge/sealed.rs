@@ -21,6 +21,10 @@ pub enum Seen {
     File {
         /// SHA-256 of the content.
         digest: Digest,
+        /// Whether somebody may execute it, of a declared input: runners pass over tests that
+        /// nobody may. Always `false` of other files.
+        #[serde(default, skip_serializing_if = "is_false")]
+        executable: bool,
     },
     /// A symbolic link.
     Link {
@@ -41,10 +45,15 @@ pub enum Seen {
 }
 
 impl Seen {
+    /// A regular file whose permission bits do not count.
+    pub(super) const fn file(digest: Digest) -> Self {
+        Self::File { digest, executable: false }
+    }
+
     /// The digest of a regular file's content, behind a link too.
     pub(super) fn digest(self) -> Option<Digest> {
         match self {
-            Self::File { digest } => Some(digest),
+            Self::File { digest, .. } => Some(digest),
             Self::Link { content, .. } => content,
             Self::Absent | Self::Dir | Self::Other | Self::Unreadable | Self::TooLarge => None,
         }
@@ -55,7 +64,10 @@ impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent => f.write_str("absent"),
-            Self::File { digest } => write!(f, "file {}", digest.short()),
+            Self::File { digest, executable: false } => write!(f, "file {}", digest.short()),
+            Self::File { digest, executable: true } => {
+                write!(f, "executable file {}", digest.short())
+            }
             Self::Link { content: Some(digest), .. } => write!(f, "link to {}", digest.short()),
             Self::Link { content: None, .. } => f.write_str("link to no file"),
             Self::Dir => f.write_str("directory"),
@@ -64,6 +76,10 @@ impl fmt::Display for Seen {
             Self::TooLarge => f.write_str("too large"),
         }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The judge at one moment: what each of its files was, the texts that are in no file, the patterns.
@@ -82,6 +98,11 @@ impl JudgeManifest {
         patterns: Vec<String>,
     ) -> Self {
         Self { files, texts, patterns }
+    }
+
+    /// Whether an input was seen that somebody may execute.
+    pub(super) fn has_executable(&self) -> bool {
+        self.files.values().any(|seen| matches!(seen, Seen::File { executable: true, .. }))
     }
 
     /// What was seen at a key, or at an absolute path outside the workspace.
@@ -143,7 +164,7 @@ impl JudgeManifest {
             }
         }
         let text = |judge: &Self, name: &str| {
-            judge.texts.get(name).map_or(Seen::Absent, |digest| Seen::File { digest: *digest })
+            judge.texts.get(name).map_or(Seen::Absent, |digest| Seen::file(*digest))
         };
         let names: BTreeSet<&String> = self.texts.keys().chain(now.texts.keys()).collect();
         for name in names {
@@ -153,9 +174,7 @@ impl JudgeManifest {
             }
         }
         if self.patterns != now.patterns {
-            let digest = |judge: &Self| Seen::File {
-                digest: digest_of(judge.patterns.join("\n").as_bytes()),
-            };
+            let digest = |judge: &Self| Seen::file(digest_of(judge.patterns.join("\n").as_bytes()));
             tampered.push(Tampered { path: "inputs".into(), was: digest(self), is: digest(now) });
         }
         tampered

@@ -14,7 +14,8 @@
 //!
 //! The line is run by `sh -c` in the root of the workspace, with a clean environment
 //! ([`probity_sandbox::CLEAN_ENV`] and the names in `env`), nothing on standard input, and 4 MiB of
-//! each stream held: the first and the last half. A program named by a path inside the workspace is
+//! each stream held: the first and the last half. Python finds no compiled files
+//! (`PYTHONPYCACHEPREFIX`, unless `env` names it): the delegate could have written them. A program named by a path inside the workspace is
 //! the delegate's to provide, so its absence is `command_exit`, and so is a 127 that comes from
 //! inside a program that was found.
 
@@ -122,9 +123,15 @@ pub(crate) fn shell(line: &str, env: &[String], ctx: &CheckContext) -> Spawn {
         .args(["-c", line])
         .cwd(ctx.workspace.root())
         .timeout(ctx.timeout)
-        .cancel(ctx.cancel.clone());
+        .cancel(ctx.cancel.clone())
+        .env(NO_BYTECODE.0, NO_BYTECODE.1);
     env.iter().fold(spawn, Spawn::keep_env)
 }
+
+/// Python reads the compiled form of a file in the place of the file if that form says so itself: a test
+/// that is sealed would be passed over for what the delegate put into `__pycache__`. Where no folder can
+/// be there is no compiled form, so the source decides.
+const NO_BYTECODE: (&str, &str) = ("PYTHONPYCACHEPREFIX", "/dev/null");
 
 pub(crate) fn sandbox_fault(error: &SandboxError) -> Fault {
     Fault::new(error.code(), error.to_string())

@@ -66,6 +66,29 @@ fn the_command_sees_the_workspace_and_a_clean_environment() {
     ]);
 }
 
+/// The compiled form says of itself which source it was made of; whoever can write it can say so falsely.
+#[test]
+fn a_forged_compiled_test_is_not_taken_for_the_test() {
+    const FORGE: &str = "import importlib._bootstrap_external as b, importlib.util as u, os; \
+        p = 'tests/test_it.py'; s = os.stat(p); c = u.cache_from_source(p); os.makedirs(os.path.dirname(c)); \
+        open(c, 'wb').write(b._code_to_timestamp_pyc(compile('pass', p, 'exec'), int(s.st_mtime), s.st_size))";
+    let mut bed = Bed::new();
+    bed.write("tests/test_it.py", "raise SystemExit(1)").write("tests/__init__.py", "");
+    let forged = std::process::Command::new("python3")
+        .args(["-c", FORGE])
+        .env_remove("PYTHONPYCACHEPREFIX")
+        .current_dir(bed.path(""))
+        .status()
+        .unwrap();
+    assert!(forged.success());
+    bed.start();
+    bed.table(&[
+        ("command:env -u PYTHONPYCACHEPREFIX python3 -c 'import tests.test_it'", "pass"),
+        ("command:python3 -c 'import tests.test_it'", "revise command_exit"),
+        ("command:test \"$PYTHONPYCACHEPREFIX\" = /dev/null", "pass"),
+    ]);
+}
+
 #[test]
 fn a_reason_holds_at_most_200_characters_of_output() {
     let mut bed = Bed::new();

@@ -47,6 +47,44 @@ fn an_untouched_judge_is_the_sealed_one() {
 }
 
 #[test]
+fn an_input_that_runners_would_pass_over_now_is_a_difference() {
+    let (world, judge) = judged();
+    let mode = |bits| std::os::unix::fs::PermissionsExt::from_mode(bits);
+    let set = |path: &str, bits| fs::set_permissions(world.path(path), mode(bits)).unwrap();
+    set("tests/test_a.py", 0o755);
+    set("verify.sh", 0o755);
+    let sealed = judge.seal().unwrap();
+    for bits in [0o700, 0o755, 0o775] {
+        set("tests/test_a.py", bits);
+        judge.check(&sealed).unwrap();
+    }
+    set("tests/test_a.py", 0o644);
+    // What is named is run by its name: without the bit it is not run at all.
+    set("verify.sh", 0o644);
+    for judge in [&judge, &judge.as_sealed(&sealed)] {
+        let tampered = judge.check(&sealed).unwrap_err();
+        assert_eq!(paths(&tampered), ["tests/test_a.py"]);
+        let reason = Tampered::verdict(&tampered).reason;
+        assert!(
+            reason.contains("was executable file ") && reason.contains(", is file "),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn a_seal_that_knows_of_no_execute_bits_is_not_held_against_anybody() {
+    let (world, judge) = judged();
+    let sealed = judge.seal().unwrap();
+    let bytes = String::from_utf8(sealed.to_bytes()).unwrap();
+    assert!(!bytes.contains("executable"), "{bytes}");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(world.path("tests/test_a.py"), mode).unwrap();
+    judge.as_sealed(&sealed).check(&sealed).unwrap();
+    assert_eq!(paths(&judge.check(&sealed).unwrap_err()), ["tests/test_a.py"]);
+}
+
+#[test]
 fn every_way_to_tamper_is_a_difference() {
     type Tamper = fn(&World);
     let ways: [(&str, &[&str], Tamper); 14] = [
@@ -384,7 +422,8 @@ fn what_is_seen_is_said_in_words() {
     let digest = probity_core::Digest::from_bytes([0xab; 32]);
     for (seen, words) in [
         (Seen::Absent, "absent"),
-        (Seen::File { digest }, "file abababababab"),
+        (Seen::File { digest, executable: false }, "file abababababab"),
+        (Seen::File { digest, executable: true }, "executable file abababababab"),
         (Seen::Link { target: digest, content: Some(digest) }, "link to abababababab"),
         (Seen::Link { target: digest, content: None }, "link to no file"),
         (Seen::Dir, "directory"),
@@ -466,5 +505,15 @@ fn what_an_interpreter_is_fed_decides_and_what_is_tested_does_not() {
         "python -c 'import sys; sys.stdin.read()' < out.txt",
     ] {
         assert_eq!(roles(line), [("out.txt".to_owned(), Role::Subject)], "{line}");
+    }
+}
+
+#[test]
+fn what_python_would_run_in_the_place_of_its_own_modules_is_an_input() {
+    for line in ["python3 -m unittest tests.test_a", "python -m pytest", "pytest -q"] {
+        let inputs = probity_verifier::known_inputs(&CommandLine::of_line(line)).unwrap();
+        for planted in ["unittest.py", "pytest.py", "sitecustomize.py", "usercustomize.py"] {
+            assert!(inputs.iter().any(|it| it == planted), "{line}: {planted}");
+        }
     }
 }
