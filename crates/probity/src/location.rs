@@ -8,7 +8,7 @@ use probity_sandbox::Launcher;
 use probity_script::WorkerProgram;
 use probity_store::{FaultKind, MemoryStore, Store, StoreFault, WorkStore};
 use probity_store_nats::{ConnectError, NatsOptions, NatsStore};
-use probity_store_sqlite::{Options, SqliteStore};
+use probity_store_sqlite::{Options, SqliteStore, Stay};
 use rustix::fs::Access;
 
 /// A store that runs are kept in.
@@ -126,7 +126,7 @@ impl StoreUrl {
     /// [`StoreError::Open`] with what to do about it; [`StoreError::Remote`] for one that must be
     /// connected to, which [`StoreUrl::open_shared`] does.
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(self.open_here(None)?)
+        Ok(self.open_here(Options::default())?)
     }
 
     /// Opens the store, whichever it is, with its queue. A SQLite file and the streams of a NATS store
@@ -147,22 +147,35 @@ impl StoreUrl {
         &self,
         lease: Option<Duration>,
     ) -> Result<Arc<dyn WorkStore>, StoreError> {
+        let mut options = Options::default();
+        if let Some(lease) = lease {
+            options.lease_ttl_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
+        }
+        self.open_anywhere(options).await
+    }
+
+    /// As [`StoreUrl::open_shared`], for one answer that somebody waits for: what else can be done later is
+    /// left to whoever opens the store next.
+    ///
+    /// # Errors
+    /// As [`StoreUrl::open_shared`].
+    pub async fn open_briefly(&self) -> Result<Arc<dyn WorkStore>, StoreError> {
+        self.open_anywhere(Options { stay: Stay::Brief, ..Options::default() }).await
+    }
+
+    async fn open_anywhere(&self, options: Options) -> Result<Arc<dyn WorkStore>, StoreError> {
         match self {
             Self::Nats(options) => {
                 Ok(Arc::new(NatsStore::connect(options.as_ref().clone()).await?))
             }
-            Self::Sqlite(_) | Self::Memory => self.open_here(lease),
+            Self::Sqlite(_) | Self::Memory => self.open_here(options),
         }
     }
 
-    fn open_here(&self, lease: Option<Duration>) -> Result<Arc<dyn WorkStore>, StoreError> {
+    fn open_here(&self, options: Options) -> Result<Arc<dyn WorkStore>, StoreError> {
         match self {
             Self::Memory => Ok(Arc::new(MemoryStore::new())),
             Self::Sqlite(path) => {
-                let mut options = Options::default();
-                if let Some(lease) = lease {
-                    options.lease_ttl_ms = u32::try_from(lease.as_millis()).unwrap_or(u32::MAX);
-                }
                 let store = SqliteStore::open(path, options);
                 let failed =
                     |fault| StoreError::Open { path: path.clone(), fault: explained(path, fault) };

@@ -1,6 +1,7 @@
 //! `probity hook`: the project's own hooks, tried without a run; and the hooks of coding agents.
 
 mod answering;
+mod arrival;
 mod chain;
 mod deadline;
 mod fire;

@@ -108,6 +108,10 @@ impl Delegate for Outside {
         true
     }
 
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     fn identity(&self) -> String {
         self.tool.to_string()
     }

@@ -10,16 +10,15 @@ use probity_harness::{
     nothing_checked, read, speak, unchecked, unchecked_and_released,
 };
 use probity_store::Store;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
+use super::arrival::read_within;
 use super::chain::{Chain, Identity};
 use super::gate::{Gate, Given};
 use super::queue::Place;
 use crate::cli::CliError;
 use crate::cli::args::HookRunArgs;
 use crate::cli::run::store_url;
-use crate::cli::source::read_bytes;
 use crate::location::{Programs, StoreUrl};
 
 /// By when an event that is no claim is answered.
@@ -33,7 +32,7 @@ const RESERVE: Duration = Duration::from_millis(1_500);
 /// that goes wrong here is an exit code that it would take for consent without a word.
 pub(super) async fn run(args: &HookRunArgs, programs: &Programs) -> u8 {
     let started = Instant::now();
-    let (role, answer) = match arrived(args, started).await {
+    let (role, answer) = match arrived(args) {
         Ok(event) => (event.role, answer(&event, args, programs, started).await),
         Err(why) => (role_of(args), Answer::Note(nothing_checked(&why))),
     };
@@ -49,14 +48,10 @@ fn role_of(args: &HookRunArgs) -> Role {
     named.unwrap_or(Role::Stop)
 }
 
-/// Reads the event from standard input, whole and in time.
-async fn arrived(args: &HookRunArgs, started: Instant) -> Result<Event, String> {
-    let reading = spawn_blocking(|| read_bytes(&mut io::stdin().lock(), MAX_EVENT_BYTES));
-    let bytes = match timeout_at(started + ARRIVAL, reading).await {
-        Ok(Ok(Ok(bytes))) => bytes,
-        Ok(Ok(Err(error))) => return Err(format!("the event cannot be read: {error}")),
-        Ok(Err(_)) | Err(_) => return Err("the event did not arrive whole".to_owned()),
-    };
+/// Reads the event from standard input, whole and in time. On this thread: nothing else goes on before.
+fn arrived(args: &HookRunArgs) -> Result<Event, String> {
+    let bytes = read_within(&io::stdin(), MAX_EVENT_BYTES, ARRIVAL)
+        .map_err(|error| format!("the event cannot be read: {error}"))?;
     read(args.tool, args.event.as_deref(), &bytes)
         .map_err(|error| format!("{error} [{}]", error.code()))
 }
@@ -112,7 +107,7 @@ async fn recorded(
     let failed = |source| CliError::Io { what: "queue up behind other events", source };
     let place = Place::take(chain.name()).await.map_err(failed)?;
     let has_waited = place.has_waited;
-    let shared = url.open_shared().await?;
+    let shared = url.open_briefly().await?;
     let store: Arc<dyn Store> = shared;
     let unchecked = args.unchecked.into();
     let given = Given { event, programs, store, url, unchecked, by };
