@@ -54,6 +54,10 @@ fn build(root: &Path) -> Result<PathBuf, BenchError> {
 /// A hard link, or a copy where that is another disk. A symbolic link would not do: a program that asks
 /// for its own path is told where it leads.
 fn link(from: &Path, to: &Path) -> Result<(), BenchError> {
+    // A program that runs from there, for another one of these, would lose its name.
+    if is_same(from, to) {
+        return Ok(());
+    }
     if let Err(error) = fs::remove_file(to)
         && error.kind() != std::io::ErrorKind::NotFound
     {
@@ -63,4 +67,18 @@ fn link(from: &Path, to: &Path) -> Result<(), BenchError> {
         Ok(()) => Ok(()),
         Err(_) => fs::copy(from, to).map(drop).map_err(|error| BenchError::io(from, error)),
     }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => one.dev() == other.dev() && one.ino() == other.ino(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+const fn is_same(_one: &Path, _other: &Path) -> bool {
+    false
 }

@@ -89,7 +89,7 @@ pub(super) const PROGRAMS: [Program; 12] = [
     Program {
         name: "traces",
         source: Source::Own("traces"),
-        full: &[Is("--loops"), Is("3"), Is("--big"), Is("1000"), TRACES[0], TRACES[1]],
+        full: &[Is("--loops"), Is("3"), Is("--big"), Is("200"), TRACES[0], TRACES[1]],
         quick: &[
             Is("--loops"),
             Is("1"),
