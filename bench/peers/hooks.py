@@ -4,7 +4,9 @@
     python3 bench/peers/hooks.py target/release/probity [rounds]
 
 Prints milliseconds per event as the agent sees them, process start included: a claim that is refused, one
-that passes, a prompt that begins a run, and a look at a use of a tool. Run it on a quiet machine.
+that passes, a prompt that begins a run, and a look at a use of a tool. Beside them what the disk takes for
+4 KiB and their flush, and what it takes to start the program at all, in the same rounds: an event that is
+recorded has two or three such flushes. Run it on a quiet machine.
 """
 
 import json
@@ -37,8 +39,22 @@ def main():
             )
             return (time.perf_counter() - begun) * 1000, ran.stdout.decode()
 
-        times = {"prompt": [], "refused": [], "passed": [], "guard": []}
+        def flush(number):
+            begun = time.perf_counter()
+            os.pwrite(disk, b"x" * 4096, number * 4096)
+            os.fdatasync(disk)
+            return (time.perf_counter() - begun) * 1000
+
+        def start():
+            begun = time.perf_counter()
+            subprocess.run([probity, "--version"], cwd=work, env=env, capture_output=True, check=True)
+            return (time.perf_counter() - begun) * 1000
+
+        disk = os.open(os.path.join(folder, "flush"), os.O_RDWR | os.O_CREAT)
+        times = {"prompt": [], "refused": [], "passed": [], "guard": [], "flush": [], "start": []}
         for number in range(rounds):
+            times["flush"].append(flush(number))
+            times["start"].append(start())
             path = os.path.join(work, "out.txt")
             if os.path.exists(path):
                 os.remove(path)
