@@ -266,6 +266,11 @@ fn what_a_delegation_leaves_has_a_name() {
     assert_eq!(problems(&json), ["/nodes/0/config/outputVariable"]);
     let named = changed(json, "/nodes/0/config/outputVariable", json!("v"));
     assert!(Definition::parse(&named).is_ok());
+    for (agent, is_legal) in [("ab", false), ("abc", true), (&*"x".repeat(257), false)] {
+        let found =
+            Definition::parse(&changed(named.clone(), "/nodes/0/config/agentId", json!(agent)));
+        assert_eq!(found.is_ok(), is_legal, "{agent}");
+    }
 }
 
 /// A model that says what it was told to is for definitions that say so.
