@@ -128,6 +128,23 @@ pub(crate) async fn freshness(
     Ok(Freshness { run_id: run, outcome, state, changed, judge })
 }
 
+/// The files that were not before a run what they were when its last claim was judged.
+///
+/// # Errors
+/// [`FreshnessError`] if its log or what it names is damaged.
+pub(crate) async fn changed_by(
+    store: &dyn Store,
+    recorded: &Recorded,
+) -> Result<Vec<String>, FreshnessError> {
+    let machine = Delegation::replay(&recorded.log.entries).map_err(EngineError::from)?;
+    let judged = machine.judged().last().and_then(|judged| judged.world);
+    let (Some(before), Some(after)) = (machine.baseline(), judged) else { return Ok(Vec::new()) };
+    let before = stored(store, before.manifest, "manifest", Manifest::from_bytes).await?;
+    let after = stored(store, after.manifest, "manifest", Manifest::from_bytes).await?;
+    let Changes { created, modified, .. } = Changes::between(&before, &after);
+    Ok(created.into_iter().chain(modified).collect())
+}
+
 /// The world now, looked at by the rules of the run.
 struct Now {
     plan: probity_engine::Plan,

@@ -18,6 +18,7 @@ mod own_store;
 mod planner;
 mod prepare;
 mod project;
+mod quality;
 mod recorded;
 pub mod request;
 pub mod run_folder;

@@ -102,8 +102,10 @@ pub struct CheckQuality {
     pub blind: bool,
     /// The most telling misses.
     pub misses: Vec<Miss>,
-    /// Everything that was tried.
+    /// Every mutant that was tried.
     pub mutants: Vec<Tried>,
+    /// The controls that it did not pass.
+    pub alarms: Vec<Tried>,
     /// Wall time.
     pub elapsed_ms: u64,
 }
@@ -127,10 +129,11 @@ impl CheckQuality {
             tried.into_iter().partition(|tried| tried.operator.is_control());
         let count = |fate| mutants.iter().filter(|tried| tried.fate == fate).count();
         let (caught, missed) = (count(Fate::Caught), count(Fate::Missed));
-        let false_alarms = controls.iter().filter(|it| it.fate != Fate::Missed).count();
-        let (state, reason) = if false_alarms > 0 {
-            let alarm = controls.iter().find(|it| it.fate != Fate::Missed);
-            let what = alarm.map_or("changing nothing", |it| it.what.as_str());
+        let tried_controls = controls.len();
+        let alarms: Vec<Tried> =
+            controls.into_iter().filter(|it| it.fate != Fate::Missed).collect();
+        let (state, reason) = if let Some(alarm) = alarms.first() {
+            let what = &alarm.what;
             let reason =
                 format!("{what} is no reason not to pass: the check is flaky, or too strict");
             (State::Unreliable, Some(reason))
@@ -148,12 +151,13 @@ impl CheckQuality {
             caught,
             missed,
             faults: count(Fate::Fault),
-            controls: controls.len(),
-            false_alarms,
+            controls: tried_controls,
+            false_alarms: alarms.len(),
             score_percent: is_scored.then(|| percent(caught, caught.saturating_add(missed))),
             blind: is_scored && caught == 0,
             misses: telling(&mutants),
-            mutants: mutants.into_iter().chain(controls).collect(),
+            mutants,
+            alarms,
             ..Self::empty(id, kind, state)
         }
     }
@@ -186,6 +190,7 @@ impl CheckQuality {
             blind: false,
             misses: Vec::new(),
             mutants: Vec::new(),
+            alarms: Vec::new(),
             elapsed_ms: 0,
         }
     }

@@ -52,7 +52,7 @@ pub fn suggestion(asked: &Asked<'_>, operator: Operator, role: Role, path: &str)
         ("script" | "external", ..) => {
             "let the verifier look at it, or leave it out with --files if it does not matter".to_owned()
         }
-        (_, _, O::Delete | O::Empty | O::CutHalf) => {
+        (_, _, O::Delete | O::Empty) => {
             "nothing that the command runs needs it: add a test that does, or leave it out with --files"
                 .to_owned()
         }

@@ -15,6 +15,7 @@ mod fleet;
 mod hook;
 mod log;
 mod mcp;
+mod quality;
 mod run;
 mod sandbox;
 mod serve;
@@ -42,6 +43,7 @@ pub use hook::{
 };
 pub use log::{AnswerArgs, AnswerWords, IndexArgs, ListArgs, LogArgs, LogCommand};
 pub use mcp::McpArgs;
+pub use quality::QualityArgs;
 pub use run::{OnDelegateErrorArg, OnFailureArg, RedFirstArg, RequestArgs, RunArgs};
 pub use sandbox::{ReachArg, SandboxArgs};
 pub use serve::ServeArgs;
@@ -126,6 +128,9 @@ pub enum Command {
     Init(InitArgs),
     /// Compile and validate every check of this project without running anything else.
     Check(CheckArgs),
+    /// Say what the checks would miss: they run on copies, each with one thing changed.
+    #[command(after_help = quality::QUALITY_HELP)]
+    Quality(Box<QualityArgs>),
     /// Write a citation: words that stand in a file, with their marker.
     #[command(after_help = cite::CITE_HELP)]
     Cite(CiteArgs),

@@ -14,6 +14,7 @@ use probity_engine::EngineError;
 use probity_host::KeysError;
 use probity_lies::LiesError;
 use probity_projection::IndexError;
+use probity_quality::TreeError;
 use probity_store_nats::ConnectError;
 use probity_telemetry::TelemetryError;
 use probity_verifier::SnapshotError;
@@ -73,6 +74,9 @@ pub enum CliError {
     /// The workspace.
     #[error("cannot read the workspace: {0}")]
     Snapshot(#[from] SnapshotError),
+    /// The copies that checks are tried on.
+    #[error(transparent)]
+    Copy(TreeError),
     /// A file.
     #[error("cannot read `{path}`: {source}")]
     File {
@@ -234,6 +238,7 @@ impl CliError {
             Self::Fleet(error) => error.code(),
             Self::Index(error) => error.code(),
             Self::Snapshot(error) => error.code(),
+            Self::Copy(error) => error.code(),
             Self::File { .. } => "file_read",
             Self::Write { .. } => "file_write",
             Self::HookSettings { source, .. } => source.code(),
@@ -281,6 +286,7 @@ impl CliError {
             | Self::Fleet(_)
             | Self::Index(_)
             | Self::Snapshot(_)
+            | Self::Copy(TreeError::Io { .. })
             | Self::Io { .. }
             | Self::Lies(_)
             | Self::Write { .. }

@@ -26,6 +26,7 @@ mod mcp;
 mod post;
 mod present;
 mod progress;
+mod quality;
 mod recheck;
 mod remote;
 mod resume;
@@ -134,6 +135,7 @@ async fn dispatch(command: Command) -> Result<u8, CliError> {
         Command::Hook(args) => hook::hook(&args, &programs).await,
         Command::Init(args) => init::init(&args, &programs).await,
         Command::Check(args) => check::check(&args, &programs).await,
+        Command::Quality(args) => Box::pin(quality::quality(&args, &programs)).await,
         Command::Cite(args) => cite::cite(&args, &programs).await,
         Command::Explain(args) => explain::explain(&args, &programs).await,
         Command::Trust(args) => trust::trust(&args, &programs).await,
@@ -190,6 +192,7 @@ const fn wants_json(command: &Command) -> bool {
         Command::Export(args) => args.json,
         Command::Init(args) => args.json,
         Command::Check(args) => args.json,
+        Command::Quality(args) => args.checking.json,
         Command::Cite(args) => args.json,
         Command::Explain(args) => args.json,
         Command::Trust(args) => args.json,

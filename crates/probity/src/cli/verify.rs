@@ -123,7 +123,7 @@ fn refuse_comparisons(request: &Request) -> Result<(), CliError> {
 }
 
 /// A JSON object is a claim; everything else is the text of a response.
-fn read_claim(path: &Path) -> Result<Claim, CliError> {
+pub(super) fn read_claim(path: &Path) -> Result<Claim, CliError> {
     let failed = |source| CliError::File { path: path.to_path_buf(), source };
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {

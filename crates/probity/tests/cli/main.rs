@@ -53,6 +53,7 @@ mod pipelines;
 mod places;
 mod post;
 mod profile;
+mod quality;
 mod recheck;
 mod remote;
 mod replaced;
