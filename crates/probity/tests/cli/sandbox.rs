@@ -169,18 +169,20 @@ fn what_cannot_be_held_is_refused_or_told_loudly() {
 #[test]
 fn a_check_is_guarded_unless_the_operator_says_otherwise() {
     let world = World::new();
+    world.write("said", "done");
     let check = "command:grep NoNewPrivs /proc/self/status,stdout_contains=";
     for (more, seen) in [(&[][..], '1'), (&["--sandbox", "checks=off"][..], '0')] {
         let check = format!("{check}{seen}");
-        let args = ["verify", "--json", "--expect", &check];
+        let args = ["verify", "--json", "--result", "said", "--expect", &check];
         let ran = world.probity(args.iter().chain(more));
         assert_eq!(ran.code, 0, "{more:?}: {ran:?}");
     }
     let sudo = "command:echo 'sudo: The \"no new privileges\" flag is set' >&2; exit 1";
-    let ran = world.probity(["verify", "--json", "--expect", sudo]);
+    let args = ["verify", "--json", "--result", "said", "--expect", sudo];
+    let ran = world.probity(args);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.stdout.contains("sandbox_no_new_privs"), "{ran:?}");
-    let ran = world.probity(["verify", "--json", "--sandbox", "checks=off", "--expect", sudo]);
+    let ran = world.probity(args.iter().chain(&["--sandbox", "checks=off"]));
     assert_eq!(ran.code, 1, "{ran:?}");
 }
 
