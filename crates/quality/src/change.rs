@@ -122,45 +122,7 @@ fn operators(role: Role, kind: Option<FileKind>) -> &'static [Operator] {
         (Role::Judge, None) => &[O::Delete],
         (Role::Judge, Some(FileKind::Code { .. })) => &[O::EarlyExit, O::Delete, O::Empty],
         (Role::Judge, _) => &[O::Delete, O::Empty],
-        (Role::Named, None) => &[O::Delete, O::Link, O::Folder, O::RenameCase, O::Mode],
-        (Role::Named, Some(FileKind::Database)) => &[
-            O::Delete,
-            O::DropRow,
-            O::ChangeValue,
-            O::DropTable,
-            O::Empty,
-            O::Link,
-            O::Folder,
-            O::RenameCase,
-            O::Mode,
-        ],
-        (Role::Named, Some(FileKind::Json)) => &[
-            O::Delete,
-            O::Empty,
-            O::CutHalf,
-            O::DropKey,
-            O::ChangeNumber,
-            O::ChangeText,
-            O::ChangeType,
-            O::CutLastLine,
-            O::Link,
-            O::Folder,
-            O::RenameCase,
-            O::Mode,
-        ],
-        (Role::Named, Some(_)) => &[
-            O::Delete,
-            O::Empty,
-            O::CutHalf,
-            O::SameSize,
-            O::CutLastLine,
-            O::FlipByte,
-            O::SwapLines,
-            O::Link,
-            O::Folder,
-            O::RenameCase,
-            O::Mode,
-        ],
+        (Role::Named, kind) => of_named(kind),
         (Role::Work, None) => &[O::Delete],
         (Role::Work, Some(FileKind::Database)) => {
             &[O::Delete, O::DropRow, O::ChangeValue, O::DropTable]
@@ -183,6 +145,52 @@ fn operators(role: Role, kind: Option<FileKind>) -> &'static [Operator] {
         (Role::Work, Some(FileKind::Prose | FileKind::Text)) => {
             &[O::Delete, O::Empty, O::CutHalf, O::CutLastLine]
         }
+    }
+}
+
+/// The operators of a file that a check names.
+fn of_named(kind: Option<FileKind>) -> &'static [Operator] {
+    use Operator as O;
+    match kind {
+        None => &[O::Delete, O::Link, O::Folder, O::RenameCase, O::Mode],
+        Some(FileKind::Database) => &[
+            O::Delete,
+            O::DropRow,
+            O::ChangeValue,
+            O::DropTable,
+            O::Empty,
+            O::Link,
+            O::Folder,
+            O::RenameCase,
+            O::Mode,
+        ],
+        Some(FileKind::Json) => &[
+            O::Delete,
+            O::Empty,
+            O::CutHalf,
+            O::DropKey,
+            O::ChangeNumber,
+            O::ChangeText,
+            O::ChangeType,
+            O::CutLastLine,
+            O::Link,
+            O::Folder,
+            O::RenameCase,
+            O::Mode,
+        ],
+        Some(_) => &[
+            O::Delete,
+            O::Empty,
+            O::CutHalf,
+            O::SameSize,
+            O::CutLastLine,
+            O::FlipByte,
+            O::SwapLines,
+            O::Link,
+            O::Folder,
+            O::RenameCase,
+            O::Mode,
+        ],
     }
 }
 
