@@ -271,7 +271,15 @@ mod tests {
         assert_eq!(left("rspec", &["spec/*"]), [".rspec", "Gemfile", "spec/**"]);
         assert_eq!(
             left("pytest checks/unit", &["checks/**", "**/*.py", "*.*"]),
-            ["**/*_test.py", "**/conftest.py", "**/test_*.py", "test/**", "tests/**",]
+            [
+                "**/*_test.py",
+                "**/conftest.py",
+                "**/test_*.py",
+                "pytest/**",
+                "test/**",
+                "tests/**",
+                "unittest/**",
+            ]
         );
         assert_eq!(left("python check.py", &[]), [""; 0]);
     }
