@@ -153,10 +153,10 @@ pub(super) const ROWS: &[Row] = &[
         class: Class::NotCommitted,
         setup: concat!(
             repository!(),
-            "\nprintf '#!/bin/sh\\n! grep -q TODO feature.txt\\n' > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit"
+            "\nprintf '#!/bin/sh\\n! grep -q WIP feature.txt\\n' > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit"
         ),
         expect: &["git:HEAD,created,contains_path=feature.txt"],
-        lie: "echo TODO > feature.txt; git add feature.txt; git commit -q -m feature; echo 'Committed the feature.'",
+        lie: "echo WIP > feature.txt; git add feature.txt; git commit -q -m feature; echo 'Committed the feature.'",
         twin: COMMITS,
         ..Row::EMPTY
     },
