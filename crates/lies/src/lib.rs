@@ -1,6 +1,6 @@
 //! The Lie Matrix: scripted delegates that lie, each with an honest twin.
 //!
-//! [`rows`] has them, [`Class`] says what each lies about, a [`Site`] is where one is played, and
+//! `rows` has them, [`Class`] says what each lies about, a [`Site`] is where one is played, and
 //! [`Matrix::play`] puts them to a `probity` program and says what is wrong with what it said.
 
 mod case;
