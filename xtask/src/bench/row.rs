@@ -57,15 +57,14 @@ impl Verdict {
 /// What is told where there is nothing to tell.
 pub(super) const NOTHING: &str = "–";
 
-/// Three figures that count, and no more: `0.352`, `12.0`, `1,204`.
+/// Three figures that count, and no more: `0.352`, `12.1`, `1,204`; whole numbers as they are.
 #[must_use]
 pub(super) fn short(number: f64) -> String {
     match number.abs() {
-        it if it >= 1000.0 => thousands(number),
+        it if it >= 1000.0 || it.fract() == 0.0 => thousands(number),
         it if it >= 100.0 => format!("{number:.0}"),
         it if it >= 10.0 => format!("{number:.1}"),
         it if it >= 1.0 => format!("{number:.2}"),
-        0.0 => "0".to_owned(),
         _ => format!("{number:.3}"),
     }
 }

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bench;
 mod book;
 mod code;
 mod dist;
 mod edge;
+mod instructions;
 mod source;
 mod text;
 

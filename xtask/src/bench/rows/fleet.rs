@@ -25,8 +25,8 @@ pub(super) fn rows(told: &Told) -> Vec<Row> {
 /// The peer with as much made durable; nothing of the peer's is replicated.
 const STORES: [(&str, &str, &str, &str); 4] = [
     ("turns-memory", "memory", "memory", "none"),
-    ("turns-normal", "sqlite_normal", "SQLite `synchronous=NORMAL`", "everysec"),
-    ("turns-full", "sqlite_full", "SQLite `synchronous=FULL`", "always"),
+    ("turns-normal", "sqlite-normal", "SQLite `synchronous=NORMAL`", "everysec"),
+    ("turns-full", "sqlite-full", "SQLite `synchronous=FULL`", "always"),
     ("turns-jetstream", "jetstream", "JetStream, three servers, each `fsync`", "always"),
 ];
 
@@ -118,7 +118,7 @@ fn flat(told: &Told) -> Vec<Row> {
     };
     [
         ("flat-memory", "memory", "memory"),
-        ("flat-full", "sqlite_full", "SQLite `synchronous=FULL`"),
+        ("flat-full", "sqlite-full", "SQLite `synchronous=FULL`"),
         ("flat-jetstream", "jetstream", "JetStream, three servers"),
     ]
     .iter()
@@ -133,7 +133,7 @@ fn recovery(told: &Told) -> Vec<Row> {
         [resumed(ids[0], it, name), unharmed(ids[1], it, name)]
     };
     [
-        (["resumed-full", "unharmed-full"], "sqlite_full", "SQLite `synchronous=FULL`"),
+        (["resumed-full", "unharmed-full"], "sqlite-full", "SQLite `synchronous=FULL`"),
         (["resumed-jetstream", "unharmed-jetstream"], "jetstream", "JetStream, three servers"),
     ]
     .iter()
