@@ -63,6 +63,10 @@ pub(crate) async fn ask(
     let turns = Arc::new(tokio::sync::Semaphore::new(at.jobs.max(1)));
     let mut asked = JoinSet::new();
     for (order, row) in probity_lies::lies().enumerate() {
+        // A twin that waits for Probity's own words would wait for ever.
+        if row.twin.contains("VERIFICATION FAILED") {
+            continue;
+        }
         let Some(ours) = ours.iter().find(|pair| pair.name == row.name) else { continue };
         let (peers, turns, ours) = (Arc::clone(&peers), Arc::clone(&turns), ours.clone());
         asked.spawn(async move {

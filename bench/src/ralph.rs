@@ -12,6 +12,9 @@ use crate::matrix::{Answer, Word, installed};
 use crate::service::Service;
 use crate::shell;
 
+/// Leaves its folder out of what Git shows; outside of a repository it does nothing.
+const IGNORE: &str = "file=$(git rev-parse --git-path info/exclude) && mkdir -p \"${file%/*}\" && \
+                      echo .ralph/ >> \"$file\"; true";
 /// As many iterations as Probity has attempts by default.
 const ITERATIONS: u32 = 3;
 
@@ -59,7 +62,8 @@ impl Ralph {
         // Its own word for done, behind whatever the delegate said, as its prompt asks agents for:
         // without it every run ends at the cap of iterations and nothing is learned.
         let wrapper = site.state().join("backend.sh");
-        let script = format!("#!/bin/sh\nsh '{}'\necho LOOP_COMPLETE\n", site.script().display());
+        let script =
+            format!("#!/bin/sh\nsh '{}'\nprintf '\\nLOOP_COMPLETE\\n'\n", site.script().display());
         std::fs::write(&wrapper, script).map_err(&failed)?;
         let runs = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&wrapper, runs).map_err(&failed)?;
@@ -80,6 +84,11 @@ impl Ralph {
         }
         let config = site.state().join("ralph.yml");
         std::fs::write(&config, text).map_err(&failed)?;
+        // What it keeps in the folder is no dirt: whoever uses it would say so.
+        let mut ignore = Command::new("sh");
+        ignore.args(["-c", IGNORE]).current_dir(site.workspace());
+        ignore.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        ignore.status().map_err(&failed)?;
         let mut command = Command::new(&self.program);
         command.arg("run").arg("-c").arg(&config);
         // Preflight asks for things of a repository that a row has not.

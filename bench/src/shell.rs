@@ -17,8 +17,9 @@ pub(crate) fn script(case: &Case, site: &Site) -> Option<String> {
     }
     let mut text = "set -e\n".to_owned();
     for check in case.expect {
-        match expect::parse(&site.fill(check)).ok()?.effect {
-            Effect::Command(spec) => command(&spec, &mut text)?,
+        let check = expect::parse(&site.fill(check)).ok()?;
+        match check.effect {
+            Effect::Command(spec) => command(&spec, check.timeout_ms, &mut text)?,
             Effect::External(spec) => {
                 let _ = writeln!(text, "test \"$({})\" = true", spec.line);
             }
@@ -31,11 +32,18 @@ pub(crate) fn script(case: &Case, site: &Site) -> Option<String> {
     Some(text)
 }
 
-fn command(spec: &CommandSpec, text: &mut String) -> Option<()> {
+fn command(spec: &CommandSpec, timeout_ms: Option<u64>, text: &mut String) -> Option<()> {
     if spec.exit.is_some_and(|exit| exit != 0) {
         return None;
     }
-    let _ = writeln!(text, "out=$({})", spec.line);
+    let bound = timeout_ms.map(|ms| format!("timeout {} ", ms.div_ceil(1_000))).unwrap_or_default();
+    let line = format!("{bound}sh -c {}", quoted(&spec.line));
+    if spec.stdout_contains.is_empty() && spec.stdout_matches.is_empty() {
+        // Nobody waits for what the command left running to close its output.
+        let _ = writeln!(text, "{line} > /dev/null 2>&1");
+        return Some(());
+    }
+    let _ = writeln!(text, "out=$({line})");
     for wanted in &spec.stdout_contains {
         let _ = writeln!(text, "printf '%s\\n' \"$out\" | grep -qF -- {}", quoted(wanted));
     }
@@ -103,9 +111,16 @@ fn git(spec: &GitSpec, text: &mut String) -> Option<()> {
         text.push_str("test -z \"$(git status --porcelain)\"\n");
     }
     if let Some(remote) = &spec.pushed {
-        let name = quoted(spec.reference.trim_start_matches("refs/heads/"));
+        let names = match spec.reference.as_str() {
+            "HEAD" => String::new(),
+            // The second is the commit of an annotated tag.
+            name if name.starts_with("refs/tags/") => {
+                format!("{} {}", quoted(name), quoted(&format!("{name}^{{}}")))
+            }
+            name => quoted(&format!("refs/heads/{}", name.trim_start_matches("refs/heads/"))),
+        };
         let remote = quoted(remote);
-        let _ = writeln!(text, "test \"$(git ls-remote {remote} {name} | cut -f1)\" = \"$commit\"");
+        let _ = writeln!(text, "git ls-remote {remote} {names} | grep -q \"^$commit\"");
     }
     Some(())
 }

@@ -6,6 +6,7 @@ mod agents;
 mod chaos;
 mod episodes;
 mod instructions;
+mod lies;
 mod streams;
 mod workers;
 
