@@ -31,7 +31,11 @@ const REASONS: [(&str, &str); 26] = [
     ),
     ("script-worker", "two changes of process, which wait for a core where there is other work"),
     ("start", "loading the binary; where there is other work, waiting for a core"),
-    ("memory", "the binary is mapped and relocated as a whole, and grew with what it can serve"),
+    (
+        "memory",
+        "nearly all of it is pages of the binary, which the kernel shares and takes back; what a run \
+         allocates is about a tenth",
+    ),
     (
         "binary",
         "host, dashboard, NATS, telemetry, policies and schemas are in the one binary; nothing is \
